@@ -13,7 +13,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from itertools import permutations, product
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
+from scrapy_neardup.evidence.differences import Comparison, Sentence
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, kind_of
 from scrapy_neardup.evidence.figures.figure import (
     Figure,
@@ -25,6 +25,7 @@ from scrapy_neardup.evidence.figures.figure import (
 )
 from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
+from scrapy_neardup.evidence.page_lines import Side
 from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.display import one_line

@@ -8,7 +8,6 @@ no list knows all words that change the news.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,20 +15,22 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
-from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.page_lines import (
+    BothTexts,
+    Side,
+    is_line_of_page,
+    may_be_of_page,
+    without_teasers,
+    words_of,
+)
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
 from scrapy_neardup.evidence.tokens import (
-    AGENCIES,
     FIRM,
-    NOTICES,
-    TEASERS,
     Token,
-    names_of,
     signs_of,
     tokens_of,
 )
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
-from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
@@ -38,26 +39,8 @@ FORM = 0.6  # share of two sentences that is equal: then a name in the place of 
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
-_LONGEST_LINE = 12  # words
-_SHORT_CREDIT = 6  # words of a line that names a site
-_HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
-_MOST_BYLINES = 2  # lines of a text
-_LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
-_TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
-_WORD = re.compile(r"\w+")
 _SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
-_SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
-_NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
-
-
-class Side(NamedTuple):
-    """One of two texts that are compared. ``language`` is an ISO 639-1 code, or "" if it is not known."""
-
-    title: str
-    text: str
-    source: str = ""
-    language: str = ""
 
 
 class Sentence(NamedTuple):
@@ -143,8 +126,8 @@ class Comparison:
         ]
         if not swapped:
             return False
-        words = _words_of("\n".join(each.text for each in self.sentences))
-        places = [number for number, old in swapped if not _words_of(old) <= words]
+        words = words_of("\n".join(each.text for each in self.sentences))
+        places = [number for number, old in swapped if not words_of(old) <= words]
         is_in_head = bool(places) and places[0] < _HEAD and self.share >= FORM
         return is_in_head and (len(places) > 1 or self.has_other_figures)
 
@@ -176,66 +159,13 @@ def _counted(sentence: Sentence) -> Iterable[Difference]:
     return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
 
 
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(fold(text).casefold()))
-
-
-class _BothTexts:
-    """What is looked up in the old text as a whole, and of both texts."""
-
-    def __init__(self, new: Side, old: Side) -> None:
-        self._side = old
-        self.language = new.language
-        self._paper = new.source  # others choose their names as they like
-        titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
-        self._bodies = "\n".join((*titles, new.text, old.text))
-        self._new_title, self._new_text = new.title, new.text
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return frozenset() if self.language in _NO_CAPITALS else names_of(self._bodies)
-
-    @cached_property
-    def new_title(self) -> frozenset[str]:
-        return frozenset(each.text for each in tokens_of(self._new_title, self.language))
-
-    @cached_property
-    def has_few_bylines(self) -> bool:
-        """Return False if many lines look like bylines: then the text is a list of names."""
-        return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
-
-    @cached_property
-    def _text(self) -> str:
-        return f"{self._side.title}\n{self._side.text}"
-
-    @cached_property
-    def _words(self) -> frozenset[str]:
-        return _words_of(self._text)
-
-    @cached_property
-    def _tokens(self) -> frozenset[str]:
-        return frozenset(each.text for each in tokens_of(self._text, self._side.language))
-
-    def has(self, token: Token) -> bool:
-        """Return whether the old text has a word. The name of a paper counts as known."""
-        if token.text in self._words:
-            return True
-        if token.kind == "name":
-            return self.is_paper(token)
-        return token.kind in FIRM and token.text in self._tokens
-
-    def is_paper(self, token: Token) -> bool:
-        """Return whether a name is that of the new text's paper, or of an agency."""
-        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._paper)
-
-
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     """Compare two texts. ``learned`` are the lines of the new text that are boilerplate of its source."""
     texts = f"{new.title}\n{new.text}", f"{old.title}\n{old.text}"
     sentences, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)
-    olds = _without_teasers(olds, bool(old.title))
+    olds = without_teasers(olds, bool(old.title))
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
-    known = _BothTexts(new, old)
+    known = BothTexts(new, old)
     found, cells = [], _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
     for number, each in enumerate(align(sentences, olds)):
@@ -272,14 +202,14 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
     return new != old and (kinds <= FIRM or "negation" in kinds)
 
 
-def _compared(aligned: Aligned, known: _BothTexts, number: int, *, is_title: bool) -> Sentence:
+def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none."""
-    may_be_of_page = not is_title and _may_be_of_page(aligned)
-    is_read = may_be_of_page or is_title  # of a sentence without a partner only figures of such lines are asked for
+    is_asked = not is_title and may_be_of_page(aligned)
+    is_read = is_asked or is_title  # of a sentence without a partner only figures of such lines are asked for
     if not aligned.partner and not is_read:
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    if may_be_of_page and _is_of_page(aligned.text, new, known):
+    if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
     places, equal, has_moved = find_places(new, old)
@@ -305,7 +235,7 @@ class _Partners:
     is_title: bool
     may_have_dateline: bool
 
-    def sentence(self, places: list[Place], known: _BothTexts) -> Sentence:
+    def sentence(self, places: list[Place], known: BothTexts) -> Sentence:
         is_alone = self._is_alone(places)
         counts_alone = self._counts_alone(places, known)
         held = self.equal
@@ -339,7 +269,7 @@ class _Partners:
         held = min(held, words)
         return Sentence(self.aligned.text, self.aligned.partner, words, held, tuple(differences), self.is_title)
 
-    def _is_partner_by_accident(self, places: Sequence[Place], known: _BothTexts) -> bool:
+    def _is_partner_by_accident(self, places: Sequence[Place], known: BothTexts) -> bool:
         """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
         if self.is_title or len(self.new) > _SHORT_SENTENCE or 2 * len(self.new) > len(self.old):
             return False
@@ -351,7 +281,7 @@ class _Partners:
             return False
         return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
-    def _counts_alone(self, places: Sequence[Place], known: _BothTexts) -> bool:
+    def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
         if not self.is_title or not self._is_alone(places):
             return self._is_alone(places)
@@ -365,53 +295,3 @@ class _Partners:
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
     counted = {(each.kind, each.text) for part in parts for each in part}
     return sum(kind in ("number", "quantity", "negation") for kind, _ in counted)
-
-
-def _without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:
-    """Return sentences without teasers, of which the first so many are no lines of the text."""
-    lines = (each for each in sentences[first:] if each.text.endswith(SENTENCE_ENDS) or not _is_teaser(each.text))
-    return [*sentences[:first], *lines]
-
-
-def _is_teaser(line: str) -> bool:
-    """Return whether a line is a link to another article, whose news the text does not tell."""
-    return _TEASER.match(fold(line).casefold()) is not None
-
-
-def _may_be_byline(line: str) -> bool:
-    words = line.split()
-    return 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
-
-
-def _is_of_page(text: str, tokens: Sequence[Token], known: _BothTexts) -> bool:
-    """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
-    if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
-        return True
-    if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
-        return True
-    is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
-    if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
-        return True  # a counter, such as "3 min read"
-    if any(each.kind in FIRM and not known.has(each) for each in tokens):
-        return False
-    return _names_paper(text, tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
-
-
-def _may_be_of_page(aligned: Aligned) -> bool:
-    """Return False for sentences of an article, which most are: then nobody has to look at their words."""
-    text = aligned.text
-    if aligned.words <= _SHORT_CREDIT or not text.endswith(SENTENCE_ENDS) or _has_notice(text):
-        return True
-    return not text.endswith(".") and _is_teaser(text)
-
-
-def _has_notice(text: str) -> bool:
-    folded = fold(text).casefold()
-    return any(map(folded.__contains__, NOTICES))
-
-
-def _names_paper(text: str, tokens: Sequence[Token], known: _BothTexts) -> bool:
-    """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
-    letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
-    return len(tokens) <= _SHORT_CREDIT and has_name

@@ -8,9 +8,10 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from scrapy_neardup.evidence.changes import Change, changes_between
-from scrapy_neardup.evidence.differences import Comparison, Side, compare
+from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, SharedTolls, names_score, shared_tolls
+from scrapy_neardup.evidence.page_lines import Side
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between
-from scrapy_neardup.evidence.differences import Side, compare
+from scrapy_neardup.evidence.differences import compare
+from scrapy_neardup.evidence.page_lines import Side
 
 # A sentence with {old|new}, and the line that is told of it.
 TOLD = [

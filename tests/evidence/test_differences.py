@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_neardup.evidence.differences import Comparison, Side, compare
+from scrapy_neardup.evidence.differences import Comparison, compare
+from scrapy_neardup.evidence.page_lines import Side
 
 # Two texts a language are enough to show the mechanism; braces hold the word of the old text and that of the new one.
 CONTENT = [

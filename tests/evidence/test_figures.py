@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.changes import changes_between
-from scrapy_neardup.evidence.differences import Side, compare
+from scrapy_neardup.evidence.differences import compare
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, find_figures
+from scrapy_neardup.evidence.page_lines import Side
 
 STORY = (
     "{} people were killed in the harbour of Izmir when a ferry sank.\n"

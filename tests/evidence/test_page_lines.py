@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between
-from scrapy_neardup.evidence.differences import Side, compare
+from scrapy_neardup.evidence.differences import compare
 from scrapy_neardup.evidence.figures.figure import Figure, figures_of
+from scrapy_neardup.evidence.page_lines import Side
 
 FIRST = "The harbour authority reopened the northern ferry terminal on Thursday after a long storm."
 LAST = "Local traders welcomed the decision and said that they had lost most of their customers."

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between
-from scrapy_neardup.evidence.differences import Side, compare
+from scrapy_neardup.evidence.differences import compare
 from scrapy_neardup.evidence.figures.counted import HARMED
 from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.page_lines import Side
 
 SENTENCES = {
     "en": "A fire killed four people in the port|Nine people lost their lives in the fire|The blaze claimed nine lives",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between
-from scrapy_neardup.evidence.differences import Side, compare
+from scrapy_neardup.evidence.differences import compare
+from scrapy_neardup.evidence.page_lines import Side
 
 FRAME = (
     "The national regulator met the owners of the ferries in the harbour on Monday, said the mayor.\n{}\n"

@@ -7,7 +7,8 @@ import random
 import pytest
 from news_site import article
 
-from scrapy_neardup.evidence.differences import Comparison, Side, compare
+from scrapy_neardup.evidence.differences import Comparison, compare
+from scrapy_neardup.evidence.page_lines import Side
 
 STORY = (
     "The ferry Aurora ran aground off Skerrow, and rescuers worked through the night to bring people to land.\n"

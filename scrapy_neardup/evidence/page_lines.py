@@ -1,0 +1,137 @@
+"""Which lines of a text are of its page and not of its article, such as links, bylines and counters, seen in two texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
+from scrapy_neardup.text.alignment import Aligned
+from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import Printed
+
+_LONGEST_LINE = 12  # words
+_SHORT_CREDIT = 6  # words of a line that names a site
+_HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
+_MOST_BYLINES = 2  # lines of a text
+_LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
+_TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
+_WORD = re.compile(r"\w+")
+_SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
+_NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
+
+
+class Side(NamedTuple):
+    """One of two texts that are compared. ``language`` is an ISO 639-1 code, or "" if it is not known."""
+
+    title: str
+    text: str
+    source: str = ""
+    language: str = ""
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(fold(text).casefold()))
+
+
+class BothTexts:
+    """What is looked up in the old text as a whole, and of both texts."""
+
+    def __init__(self, new: Side, old: Side) -> None:
+        self._side = old
+        self.language = new.language
+        self._paper = new.source  # others choose their names as they like
+        titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
+        self._bodies = "\n".join((*titles, new.text, old.text))
+        self._new_title, self._new_text = new.title, new.text
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset() if self.language in _NO_CAPITALS else names_of(self._bodies)
+
+    @cached_property
+    def new_title(self) -> frozenset[str]:
+        return frozenset(each.text for each in tokens_of(self._new_title, self.language))
+
+    @cached_property
+    def has_few_bylines(self) -> bool:
+        """Return False if many lines look like bylines: then the text is a list of names."""
+        return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
+
+    @cached_property
+    def _text(self) -> str:
+        return f"{self._side.title}\n{self._side.text}"
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return words_of(self._text)
+
+    @cached_property
+    def _tokens(self) -> frozenset[str]:
+        return frozenset(each.text for each in tokens_of(self._text, self._side.language))
+
+    def has(self, token: Token) -> bool:
+        """Return whether the old text has a word. The name of a paper counts as known."""
+        if token.text in self._words:
+            return True
+        if token.kind == "name":
+            return self.is_paper(token)
+        return token.kind in FIRM and token.text in self._tokens
+
+    def is_paper(self, token: Token) -> bool:
+        """Return whether a name is that of the new text's paper, or of an agency."""
+        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._paper)
+
+
+def without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:
+    """Return sentences without teasers, of which the first so many are no lines of the text."""
+    lines = (each for each in sentences[first:] if each.text.endswith(SENTENCE_ENDS) or not _is_teaser(each.text))
+    return [*sentences[:first], *lines]
+
+
+def _is_teaser(line: str) -> bool:
+    """Return whether a line is a link to another article, whose news the text does not tell."""
+    return _TEASER.match(fold(line).casefold()) is not None
+
+
+def _may_be_byline(line: str) -> bool:
+    words = line.split()
+    return 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
+
+
+def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
+    """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
+    if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
+        return True
+    if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
+        return True
+    is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
+    if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
+        return True  # a counter, such as "3 min read"
+    if any(each.kind in FIRM and not known.has(each) for each in tokens):
+        return False
+    return _names_paper(text, tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
+
+
+def may_be_of_page(aligned: Aligned) -> bool:
+    """Return False for sentences of an article, which most are: then nobody has to look at their words."""
+    text = aligned.text
+    if aligned.words <= _SHORT_CREDIT or not text.endswith(SENTENCE_ENDS) or _has_notice(text):
+        return True
+    return not text.endswith(".") and _is_teaser(text)
+
+
+def _has_notice(text: str) -> bool:
+    folded = fold(text).casefold()
+    return any(map(folded.__contains__, NOTICES))
+
+
+def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
+    """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
+    letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
+    has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    return len(tokens) <= _SHORT_CREDIT and has_name
