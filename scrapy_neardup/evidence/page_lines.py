@@ -1,4 +1,4 @@
-"""Which lines of a text are of its page and not of its article, such as links, bylines and counters, seen in two texts."""
+"""Which lines of a text are of its page and not of its article, such as links, bylines and counters."""
 
 from __future__ import annotations
 
