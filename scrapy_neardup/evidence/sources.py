@@ -105,16 +105,6 @@ def names_of(source: str) -> list[str]:
     return [".".join(labels[first:]) for first in range(len(labels))]
 
 
-def unnamed_site(url: str) -> str:
-    """Return host and port of a url whose host may have several publishers that no name tells apart, else ""."""
-    host = host_of(url)
-    with suppress(ValueError):
-        port = urlsplit(url[:LONGEST_URL]).port
-        if port or _address(host) or "." not in host:
-            return f"{host}:{port}" if port else host
-    return ""
-
-
 def is_of_domain(name: str, domain: str) -> bool:
     """Return whether a text is a url, a host or ``host:port`` of a domain, or of one below it."""
     host = host_of(name) or ("" if len(name.split()) > 1 else host_of(_as_url(name)))

@@ -78,6 +78,11 @@ class CheckedDocument:
         return self.key.hex()
 
     @property
+    def joined(self) -> set[bytes]:
+        """The keys of the story that the document joined, and of the one that this became a part of."""
+        return {self.decision.record.story, bytes.fromhex(self.story.id)} if isinstance(self.story, Story) else set()
+
+    @property
     def is_done(self) -> bool:
         return self.is_settled or self.error is not None
 

@@ -35,7 +35,7 @@ class Documents(Part):
         self.judge = judge
         self._stories = stories
         self._bits = ShardBits()
-        self._expiry = Expiry(stories)
+        self._expiry = Expiry(partition)
 
     async def check(self, documents: Sequence[tuple[Fingerprint, Document]]) -> list[CheckedDocument | StoreError]:
         """Decide what documents are, one after the other, and register them. They go to the store together.
@@ -62,7 +62,7 @@ class Documents(Part):
                 await pause_after(failures)
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
-        await self._expiry.unlink_dead([seconds_of(each.key) for each in checked])
+        await self._expiry.unlink_dead((seconds_of(each.key), each.joined) for each in checked)
         return [each.answer for each in checked]
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:

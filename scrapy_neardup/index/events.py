@@ -12,7 +12,6 @@ from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from scrapy_neardup.document import LAST_SECOND
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.partition import Part, Partition, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
@@ -186,21 +185,27 @@ class Events(Part):
         return story if story.counters.joined else None
 
     @reads
-    async def running(self, client: Client, quiet_since: int | None = None) -> list[Story]:
-        """Return the stories with a raised level that have not ended, in order of their ids.
+    async def running(self, client: Client) -> list[Story]:
+        """Return the stories with a raised level that have not ended, in order of their ids."""
+        return [each.snapshot for each in await self._running(client) if each.counters.joined]
 
-        With ``quiet_since``, return only the stories without a new source since then.
-        """
+    @swaps
+    async def quiet(self, client: Client, since: int) -> list[Story]:
+        """Return the running events without a new source since then. Forget those whose stories have expired."""
+        running = await self._running(client)
+        if gone := [each.key for each in running if not each.counters.joined]:
+            await answers(client, [Call("HDEL", self.layout.events, gone)])
+        return [each.snapshot for each in running if each.counters.joined and each.counters.newest_source <= since]
+
+    async def _running(self, client: Client) -> list[StoredStory]:
+        """Return the stories of events that have not ended. One that has expired has no counters."""
         (answer,) = await answers(client, [Call("HGETALL", self.layout.events)])
         keys = sorted(cast("dict[bytes, bytes]", answer))
         found = await answers(client, [Call("HMGET", self.layout.story(key), FIELDS) for key in keys])
         stories = [asked_story(key, (), answer) for key, answer in zip(keys, found, strict=True)]
         if any(isinstance(each, StoreError) for each in stories):
             self.partition.warn_damaged("a story", "its event is not reported")
-        latest = LAST_SECOND if quiet_since is None else quiet_since
-        # A story that has expired has no counters.
-        living = (each for each in stories if isinstance(each, StoredStory) and each.counters.joined)
-        return [each.snapshot for each in living if each.counters.newest_source <= latest]
+        return [each for each in stories if isinstance(each, StoredStory)]
 
     @reads
     async def ended(self, client: Client, since: int) -> list[EventSources]:

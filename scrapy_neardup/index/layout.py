@@ -12,7 +12,6 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
                          have removed a hash without it
 ``…:began``              HASH "first": when the first crawl began, until a window after the start of the last one
 ``…:story:<id>``         HASH counters, version and members, until a window after the last member; see stories.py
-``…:stories``            HASH story -> the latest second of a member
 ``…:events``             HASH story -> nothing, of events that have not ended
 ``…:ended``              HASH story -> its packed sources, of events that have ended
 ``…:owners``             HASH language and owner -> the first and the last second at which it printed in this language
@@ -67,7 +66,6 @@ class Layout:
         self.prefix = f"{self.of_namespace}{config}}}"
         self.runs = self.name("runs")
         self.began = self.name("began")
-        self.stories = self.name("stories")
         self.events = self.name("events")
         self.ended = self.name("ended")
         self.owners = self.name("owners")
@@ -194,5 +192,5 @@ def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:
     """Return the calls that remove stories. ``prefix`` is that of all keys of their configuration."""
     return [
         *(Call("UNLINK", f"{prefix}:story:{key.hex()}") for key in stories),
-        *(Call("HDEL", f"{prefix}:{kind}", stories) for kind in ("stories", "events")),
+        Call("HDEL", f"{prefix}:events", stories),
     ]

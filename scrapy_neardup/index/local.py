@@ -73,9 +73,6 @@ class LocalClient(Client):
     def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
         return int(1000 * self.now), self.hgetall(key)
 
-    def hscan(self, key: str, cursor: Argument, *limits: Argument) -> tuple[Argument, dict[bytes, bytes]]:
-        return 0, self.hgetall(key)
-
     # A log is a hash whose fields are numbers without a gap. A log that is made anew goes on behind the lost one.
 
     def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:

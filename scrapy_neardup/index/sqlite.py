@@ -332,10 +332,6 @@ class SQLiteClient(LocalClient):
     def hgetall(self, key: str) -> dict[bytes, bytes]:
         return {as_bytes(field): as_bytes(value) for field, value in self._rows(key)}
 
-    def hscan(self, key: str, cursor: Argument, *limits: Argument) -> tuple[Argument, dict[bytes, bytes]]:
-        rows = self._rows(key, "AND field > ? ORDER BY field LIMIT ?", cursor or b"", limits[-1])
-        return rows[-1][0] if len(rows) == limits[-1] else 0, {as_bytes(field): as_bytes(each) for field, each in rows}
-
     def hlen(self, key: str) -> int:
         query = f"SELECT count(*) FROM {_table(key)} WHERE key = ?"
         (count,) = self._sql.execute(query, (self._find(key),)).fetchone()

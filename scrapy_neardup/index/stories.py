@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import forget_stories
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Argument, Call, Client, ConflictError, Expected, answers, new_version, swap
 from scrapy_neardup.records.ledgers import pack_ledger, pack_told
@@ -31,8 +30,6 @@ from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, may_unite, unite
 from scrapy_neardup.rules.news import united_told, with_news
 from scrapy_neardup.story import Join, Member, Story
-
-_UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
 
 
 class Stories(Part):
@@ -188,11 +185,7 @@ class Stories(Part):
             fields += "ledger", ledger
         if story.told:
             fields += "told", pack_told(story.told)
-        writes = [
-            Call("HSET", self.layout.stories, (story.key, counters.last)),
-            Call("EXPIRE", self.layout.stories, (two_windows,)),
-            Call("HSET", name, fields),
-        ]
+        writes = [Call("HSET", name, fields)]
         if counters.is_open:
             writes.append(Call("HSET", self.layout.events, (story.key, b"")))
             writes.append(Call("EXPIRE", self.layout.events, (two_windows,)))
@@ -200,28 +193,6 @@ class Stories(Part):
             writes.append(Call("HDEL", self.layout.events, (story.key,)))
         story.was_open = counters.is_open
         return [*writes, Call("EXPIRE", name, (seconds,))] if seconds else writes
-
-    @swaps
-    async def unlink_dead(
-        self, client: Client, names: Sequence[str], first: int, end: int, part: Argument
-    ) -> Argument | None:
-        """Remove these keys, and those stories of a part that are dead. The first part is 0. Return the next one.
-
-        Stories are dead if their last member is of the seconds from ``first`` to before ``end``; earlier ones if they
-        have expired.
-        """
-        unlinks = [Call("UNLINK", name) for name in names]
-        scan = Call("HSCAN", self.layout.stories, (part, "COUNT", _UNLINKED_AT_ONCE))
-        (answer, *_) = await answers(client, [scan, *unlinks])
-        next_part, found = cast("tuple[Argument, dict[bytes, bytes]]", answer)
-        over = {key: int(second) for key, second in found.items() if second.isdigit() and int(second) < end}
-        earlier = [key for key, second in over.items() if second < first]
-        exist = await answers(client, [Call("HEXISTS", self.layout.story(key), ("counts",)) for key in earlier])
-        living = {key for key, exists in zip(earlier, exist, strict=True) if exists}
-        dead = [key for key in over if key not in living]
-        if dead:
-            await answers(client, forget_stories(self.layout.prefix, dead[:_UNLINKED_AT_ONCE]))
-        return (next_part or None) if len(dead) <= _UNLINKED_AT_ONCE else part
 
 
 def _states(story: StoredStory, before: int) -> list[StoryChange]:

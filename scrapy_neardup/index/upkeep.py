@@ -47,7 +47,7 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
     own = [each for each in names if each.config == layout.config]
     documents = await _counts_per_slice(client, own, "records")
     texts = await _counts_per_slice(client, own, "texts")
-    counters = await stories.counters_of(client, await client.fields(layout.stories))
+    counters = await stories.counters_of(client, (bytes.fromhex(each.detail) for each in own if each.kind == "story"))
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
     namespaces = set[str]()
     if not documents:

@@ -226,7 +226,7 @@ class StoryTracker:
             await self.outbox.take_over(self.unconfirmed_after)
 
     async def _end_quiet(self, quiet_since: int) -> None:
-        for story in sorted(await self._events.running(quiet_since), key=_newest):
+        for story in sorted(await self._events.quiet(quiet_since), key=_newest):
             await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
 
     async def threshold(self, now: int) -> Threshold:

@@ -7,7 +7,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,34 +65,16 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
     assert late.id != articles[0].id, "the hour of the first ones is over"
 
 
-@pytest.mark.every_store
-async def test_the_first_check_forgets_stories_that_expired_before_the_process_began(index: Index) -> None:
-    """So crawls that are shorter than the window leave nothing behind. A story that has not expired stays."""
-    gone, kept = ((START - 3 * DAY + number).to_bytes(4, "big") + b"page" for number in range(2))
-    for name in (index.layout.stories, index.layout.events):
-        await overwrite(index, name, dict.fromkeys((gone, kept), b"%d" % (START - 2 * DAY)))
-    await overwrite(index, index.layout.story(kept), {b"counts": b""})
+async def test_a_replay_removes_stories_a_window_after_their_last_member(index: Index) -> None:
+    article, follower = Article(), Article("follower", at=20 * HOUR)
+    for each in (article, article.copy(at=HOUR), follower, follower.copy(at=21 * HOUR)):
+        await check(index, each)
+    assert len(await stored(index, "story:")) == 2
 
-    await check(index, Article())
+    for number in range(2):
+        await check(index, Article(f"next day {number}", at=27 * HOUR))
 
-    assert [*(await stored(index, "stories"))[index.layout.stories]] == [kept]
-    assert [*(await stored(index, "events"))[index.layout.events]] == [kept]
-
-
-@pytest.mark.every_store
-async def test_dead_stories_are_forgotten_some_at_a_time(index: Index) -> None:
-    """Checks wait for that."""
-    dead = {
-        (START - 3 * DAY + number).to_bytes(4, "big") + b"page": b"%d" % (START - 2 * DAY) for number in range(2500)
-    }
-    await overwrite(index, index.layout.stories, dead)
-    left = [len(dead)]
-    for number in range(12):
-        await check(index, Article(f"story {number}", at=number))
-        left.append(len((await stored(index, "stories")).get(index.layout.stories, ())))
-
-    assert max(before - after for before, after in pairwise(left)) <= 1000
-    assert left[-1] == 0
+    assert len(await stored(index, "story:")) == 1
 
 
 async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import joined, members_in
+from documents import joined, members_in, overwrite, stored
 from faults import Clock, Network
 from json_lines import read_lines
 from news_site import article
@@ -116,13 +116,25 @@ async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str
     index = await open_index(redis_url)
     claim = await claims_of(index, await begin_story(index), "watch", TOKENS[0])
     with Redis.from_url(redis_url) as client:
-        (stories,) = client.scan_iter(match=f"{{neardup:{namespace}*:stories")
-        name, now = stories.replace(b"stories", b"outbox"), client.time()[0]
+        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:outbox")
+        now = client.time()[0]
         for token, hours in zip(TOKENS, (25, 23), strict=True):
             client.hset(name, token, pack_claim(now - hours * 3600, claim))
 
         assert [each.claim.token for each in await index.events.take_over(0)] == [TOKENS[1]]
         assert client.hkeys(name) == [TOKENS[1].encode()]
+
+
+async def test_an_event_whose_story_has_expired_is_forgotten(index: Index) -> None:
+    """So crawls that are shorter than the window leave nothing behind. A story that has not expired stays."""
+    story = await begin_story(index)
+    await index.events.claim(await claims_of(index, story, "watch", TOKENS[0]))
+    await overwrite(index, index.layout.events, {bytes(8): b"", bytes.fromhex(story): b""})
+
+    assert await index.events.quiet(START - 1) == []
+
+    (events,) = (await stored(index, "events")).values()
+    assert [*events] == [bytes.fromhex(story)]
 
 
 async def test_a_claimant_whose_clock_is_ahead_keeps_its_event(

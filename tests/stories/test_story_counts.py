@@ -142,7 +142,7 @@ async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -
     assert story.times == story.sources == (START, START + 60)
     assert await joined(index, replace(late, counted_at=START + 90)) == story
     await index.events.claim(Claim(FIRST.id, "watch"))
-    assert await index.events.running(START + 59) == []
+    assert await index.events.quiet(START + 59) == []
 
 
 async def test_a_story_is_gone_a_window_after_its_last_member(index: Index) -> None:
@@ -286,8 +286,8 @@ async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     story = await joined(index, join("new", 120, "new.example"))
 
     assert await index.events.running() == [story]
-    assert await index.events.running(START + 119) == []
-    assert await index.events.running(START + 120) == [story]
+    assert await index.events.quiet(START + 119) == []
+    assert await index.events.quiet(START + 120) == [story]
 
     await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 120))
     assert await index.events.running() == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,14 +16,12 @@ from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, Setti
 from scrapy_neardup.addon import Addon, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
-from scrapy_neardup.evidence.sources import source_of, unnamed_site
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.rights import refused_commands
 from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.rules import WATCH_SHARE
-from scrapy_neardup.text.display import counted, without_password
+from scrapy_neardup.text.display import without_password
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
@@ -38,7 +36,6 @@ from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped, wo
 from scrapy_neardup.tools.lab.replay import opened
 
 _PATIENCE = 10.0  # seconds for one receiver
-_MOST_CHANGES = 1000  # of stories, in which sites without names are looked for
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
@@ -184,41 +181,12 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
     index = NearDupDetector(settings).index
     try:
         await index.open()
-        found = [Check("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
-        return [*found, *await _check_sites(index, settings)]
+        return [Check("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
         return [Check("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
     finally:
         await index.close()
-
-
-async def _check_sites(index: Index, settings: NearDupSettings) -> list[Check]:
-    changes, _ = await index.changes.newest(_MOST_CHANGES)
-    stories = await index.changes.stories(each.story for each in changes)
-    for _, members in stories.values():
-        sites = {unnamed_site(each.url) for each in members} - {""}
-        if told := sites_of_few(sites, settings):
-            mend = "give each publisher a name with a dot, such as paper1.example"
-            return [Check("sources", told, mend, is_warning=True)]
-    return []
-
-
-def sites_of_few(sites: Collection[str], settings: NearDupSettings) -> str:
-    """Say as how few sources the sites of a story count, if it would be an event with as many sources as sites.
-
-    ``sites`` are those of ``unnamed_site``. Return "" if the story would be no event, or if its owners are named.
-    """
-    least = max(2, int(WATCH_SHARE * settings.events_min_sources)) + 1
-    owners = {site: settings.owner_of(source_of(f"http://{site}")) for site in sites}
-    unnamed = sorted(site for site, owner in owners.items() if owner not in settings.source_owners.values())
-    sources = len({owners[site] for site in unnamed})
-    if len(unnamed) < least or sources >= least:
-        return ""
-    return (
-        f"{len(unnamed)} sites with one story, such as {unnamed[0]}, count as {counted(sources, 'source')} for events,"
-        " as do all sites on one host, in one network, or without a dot in their names"
-    )
 
 
 async def _check_redis(index: Index, store: str) -> list[Check]:

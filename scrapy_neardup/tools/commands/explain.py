@@ -1,4 +1,4 @@
-"""``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
+"""``scrapy neardup explain A B``: say why B gets its verdict after A."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ from scrapy_neardup.tools.commands.inputs import (
     STORE,
     Options,
     Values,
-    coverage_of,
-    explain_emptiness,
     json_option,
     live_detector,
-    number_from,
     option,
 )
 from scrapy_neardup.tools.commands.terminal import (
@@ -48,20 +45,15 @@ OPTIONS = (
     option(
         "b",
         metavar="B",
-        nargs="?",
-        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
-        " the documents of the window that are like A are listed",
+        help="the second document, in the same form; its verdict is shown for a window that holds only A",
     ),
     STORE,
     NAMESPACE,
-    option("--most", metavar="N", type=number_from(1), default=20, help="documents listed (default: 20)"),
-    json_option("one JSON object; without B one for each document"),
+    json_option(),
 )
 
 
 async def run(options: Options, values: Values) -> int:
-    if options.b is None:
-        return await _list_similar(options, values)
     with working("reading the documents"):
         sides, comparison = await _explain(options, values)
     if empty := [given for given, each in sides.values() if each.fingerprint and not has_words(each.document.text)]:
@@ -130,31 +122,3 @@ def _print_lines(title: str, lines: Sequence[str]) -> None:
         PlainConsole().print(f"\n{title}", style="bold")
     for line in lines:
         print_wrapped(line, 2)
-
-
-async def _list_similar(options: Options, values: Values) -> int:
-    with working("asking the window"):
-        async with live_detector(options, values) as detector:
-            answer = await coverage_of(detector, options.a)
-            if not answer["story"]:
-                await explain_emptiness(detector)
-    likes = {"copy": answer["copies"], "related": answer["reports"]}
-    rows = [{**row, "like": like} for like, found in likes.items() for row in found][: options.most]
-    if options.json:
-        for row in rows:
-            print_json(row)
-        return 0
-    if not rows:
-        print(printable(f"No document of the window is like {options.a}."))
-        return 0
-    owners = counted(answer["owners"], "owner")
-    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
-    for row in rows:
-        # No url is broken, so that it can be copied.
-        like = row["like"]
-        if like == "related" and row["why"]:
-            like = f"related by {row['why']}"
-        print()
-        print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {like}  {' '.join(row['title'].split())}", hanging=4)
-        print(printable(f"    {row['url'] or row['id']}"))
-    return 0

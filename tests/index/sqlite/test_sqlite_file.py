@@ -117,7 +117,7 @@ async def test_damage_of_any_entry_stops_nothing(
     await index.learned.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
     await index.learned.add_frequencies("terms", pack_counts(1, np.ones(SLOTS, np.uint32)))
     kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
-    assert len(kinds) == 9
+    assert len(kinds) == 8
     for serial, (key, name) in enumerate(kinds):
         caplog.clear()
         for table in ("entries", "texts"):

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import jsonschema
 import pytest
 from fleet import Fleet, documented_rights, open_client
-from news_site import article
 from projects import ITEM_A_PAGE, Project
 from receivers import Receiver
 from redis import Redis
@@ -22,8 +21,6 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.messages import message_of
-from scrapy_neardup.tools.commands.doctor import sites_of_few
-from scrapy_neardup.tools.lab.replay import opened as running
 
 ADDON_LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
 REACTOR = "twisted.internet.selectreactor.SelectReactor"
@@ -96,15 +93,6 @@ def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespa
     if not shared_url.startswith("sqlite:"):
         assert found["rights"]["state"] == "ok"
         assert list(open_client(shared_url).scan_iter(f"{{neardup:{namespace}*")) == []
-
-
-async def test_papers_on_ports_of_one_host_are_told_apart_from_sources(sqlite_url: str, tmp_path: Path) -> None:
-    async with running(NearDupDetector(NearDupSettings(store=sqlite_url))) as detector:
-        for port in range(8000, 8004):
-            await detector.check(detector.document(article("fire"), url=f"http://127.0.0.1:{port}/fire", title="Fire"))
-    code, found = findings(tmp_path, "--store", sqlite_url)
-    assert (code, found["sources"]["state"]) == (0, "warning")
-    assert "4 sites with one story, such as 127.0.0.1:8000, count as 1 source for events" in found["sources"]["found"]
 
 
 def test_the_webhook_gets_a_test_event(receiver: Receiver, tmp_path: Path) -> None:
@@ -231,31 +219,3 @@ def test_a_command_without_its_server_names_the_setting(tmp_path: Path, option: 
     assert done.returncode == 2
     assert "redis://127.0.0.1:1" in done.stderr
     assert "scrapy neardup doctor checks NEARDUP_STORE" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("sites", "owners", "told"),
-    [
-        (
-            [f"127.0.0.1:800{port}" for port in range(4)],
-            {},
-            "4 sites with one story, such as 127.0.0.1:8000, count as 1",
-        ),
-        ([f"203.0.113.{last}" for last in range(1, 7)], {}, "6 sites with one story, such as 203.0.113.1, count as 1"),
-        (
-            ["wire", "courier", "10.0.0.7", "herald", "daily"],
-            {},
-            "5 sites with one story, such as 10.0.0.7, count as 2",
-        ),
-        ([f"127.0.0.1:800{port}" for port in range(3)], {}, ""),
-        ([f"paper{number}.example" for number in range(6)], {}, ""),
-        ([f"10.{number}.0.1" for number in range(6)], {}, ""),
-        ([f"10.0.0.{number}" for number in range(6)], {f"10.0.0.{number}": "Press" for number in range(6)}, ""),
-    ],
-)
-def test_sites_that_count_as_few_sources_are_told_if_they_would_have_been_an_event(
-    sites: list[str], owners: dict[str, str], told: str
-) -> None:
-    found = sites_of_few(sites, NearDupSettings(source_owners=owners))
-    assert bool(found) is bool(told)
-    assert told in found
