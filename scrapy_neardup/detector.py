@@ -107,9 +107,7 @@ class NearDupDetector:
         )
         self.breaker = Breaker()
         self.delivery = Run(self.index.runs, self.breaker) if delivers_later else None
-        self.timings = {"sketch": self.sketcher.timings, "check": Counter[str]()}
-        if self.embedding is not None:
-            self.timings["embed"] = self.embedding.timings
+        self.timings = Counter[str]()  # of checks
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self._alone = 0  # documents that are judged one by one, because one of them made its group fail
@@ -289,7 +287,7 @@ class NearDupDetector:
                         answers = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                     finally:
                         microseconds = round(1e6 * (time.perf_counter() - start))
-                        self.timings["check"].update(documents=len(group), microseconds=microseconds)
+                        self.timings.update(documents=len(group), microseconds=microseconds)
                 except StoreError as error:
                     self.breaker.failed(error, len(group))
                 else:

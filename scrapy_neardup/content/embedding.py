@@ -81,7 +81,6 @@ class Embedding:
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
         options = WorkerOptions(factory, timeout, sketching=Sketching(factory, path), memory=None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
-        self.timings = self._worker.sketch_timings
         try:
             example = self._worker.submit_text(_EXAMPLE).result()
         except ExtractionError as error:

@@ -58,7 +58,6 @@ class ExtractionProcesses:
     ) -> None:
         load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
         self.timings = Counter[str]() if timings is None else timings
-        self.sketch_timings = Counter[str]()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._some_sources: set[str] = set()  # at most two
@@ -185,7 +184,6 @@ class ExtractionProcesses:
         try:
             worker.make_ready()
             sketches = worker.ask(TEXTS, *(encode(extracted.text) for extracted, _ in unsketched))
-            self.sketch_timings.update(documents=len(unsketched), microseconds=round(1e6 * worker.seconds))
         except Exception as error:
             problem = str(error)
         for number, (extracted, answer) in enumerate(unsketched):

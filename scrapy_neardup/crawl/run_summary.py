@@ -58,9 +58,7 @@ STATS = {
     "hints/<name>": "items that have the problem of this hint",
     "extract/ms_<figure>": "``count``, ``total`` and ``mean`` of the milliseconds to extract a page,"
     " without its wait for a worker",
-    "sketch/ms_<figure>": "the same for the sketch of a text",
     "check/ms_<figure>": "the same for a check, from the request to the answer of the store",
-    "embed/ms_<figure>": "milliseconds to embed a text",
     "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
     "errors": "errors of scrapy-neardup itself, which lose no item: please report the trace in the log",
     "store/errors": "items for which the store gave no answer",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -41,7 +39,6 @@ class Sketcher(TextSketcher):
         """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
         super().__init__(preset, min_words=min_words)
         self.by_source = by_source
-        self.timings = Counter[str]()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
@@ -73,7 +70,6 @@ class Sketcher(TextSketcher):
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
         hash is compared. A text that a worker sketched is only sketched again if some of its lines are left out.
         """
-        start = time.perf_counter()
         titled = self.preset.with_title
         texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
         drafts = self.drafts(texts, [unpack_sketch(each.sketch) if each.sketch else None for each in documents])
@@ -83,12 +79,8 @@ class Sketcher(TextSketcher):
                 origin = Origin.of(document)
                 draft.left_out = self._leave_out(document, draft, origin)
                 origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
-        made_ahead = [draft.sketch.milliseconds for draft in drafts if draft.sketch]
-        self.timings.update(documents=len(made_ahead), microseconds=round(1000 * sum(made_ahead)))
         if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out]:
             self.sketch(unsketched)
-            microseconds = round(1e6 * (time.perf_counter() - start))
-            self.timings.update(documents=len(drafts) - len(made_ahead), microseconds=microseconds)
         with self.lock:
             return list(map(self._fingerprint, documents, drafts, origins))
 

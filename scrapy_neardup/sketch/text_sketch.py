@@ -8,7 +8,6 @@ sketches the text again.
 from __future__ import annotations
 
 import json
-import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,7 +31,7 @@ _MOST_CHARACTERS = 65_536  # that are sketched together
 _STRINGS = "signature", "lead", "names", "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
     "packed sketch",
-    {"milliseconds": "d", "size": "I", "text_hash": "8s", "content_hash": "8s", **dict.fromkeys(_STRINGS, "I*")},
+    {"size": "I", "text_hash": "8s", "content_hash": "8s", **dict.fromkeys(_STRINGS, "I*")},
 )
 
 
@@ -51,7 +50,6 @@ class TextSketch:
     content_hash: bytes  # of all lines
     lead: bytes  # see evidence.topic
     names: bytes  # of the first words, see evidence.names
-    milliseconds: float = field(default=0.0, compare=False)  # that a worker took for it
 
 
 @dataclass(slots=True)
@@ -174,19 +172,15 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
         if len(texts) > 1 and sum(map(len, texts)) > _MOST_CHARACTERS:
             half = len(texts) // 2
             return sketch(texts[:half]) + sketch(texts[half:])
-        start = time.perf_counter()
-        made = sketcher.whole(*texts)
-        each = 1000 * (time.perf_counter() - start) / len(texts)
-        return [pack_sketch(sketch, each) for sketch in made]
+        return list(map(pack_sketch, sketcher.whole(*texts)))
 
     return sketch
 
 
-def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
+def pack_sketch(sketch: TextSketch) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed = sketch.signed
     return _SKETCH.pack(
-        milliseconds,
         signed.size,
         sketch.text_hash,
         sketch.content_hash,
@@ -200,7 +194,7 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
 def unpack_sketch(packed: bytes) -> TextSketch:
     """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack(packed)
-    milliseconds, size, text_hash, content_hash, signature, lead, names, *numbers = values
+    size, text_hash, content_hash, signature, lead, names, *numbers = values
     lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     return TextSketch(
         lines=frozenset(lines),
@@ -209,5 +203,4 @@ def unpack_sketch(packed: bytes) -> TextSketch:
         content_hash=content_hash,
         lead=lead,
         names=names,
-        milliseconds=milliseconds,
     )

@@ -11,7 +11,22 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, members_in, overwrite, stored
+from documents import (
+    DAY,
+    FIRST,
+    HOUR,
+    MINUTE,
+    START,
+    Article,
+    beginning,
+    check,
+    join,
+    joined,
+    joining,
+    members_in,
+    overwrite,
+    stored,
+)
 from newsdesk import text
 from redis import Redis
 
@@ -66,15 +81,13 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
 
 
 async def test_a_replay_removes_stories_a_window_after_their_last_member(index: Index) -> None:
-    article, follower = Article(), Article("follower", at=20 * HOUR)
-    for each in (article, article.copy(at=HOUR), follower, follower.copy(at=21 * HOUR)):
-        await check(index, each)
-    assert len(await stored(index, "story:")) == 2
+    later = beginning("later", 20 * HOUR)
+    await joined(index, join("copy", HOUR), joining(later, "another", 21 * HOUR))
 
     for number in range(2):
         await check(index, Article(f"next day {number}", at=27 * HOUR))
 
-    assert len(await stored(index, "story:")) == 1
+    assert [*await stored(index, "story:")] == [index.layout.story(bytes.fromhex(later.id))]
 
 
 async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> None:

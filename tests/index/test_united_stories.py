@@ -93,8 +93,8 @@ async def test_an_event_that_runs_in_one_of_them_goes_on(index: Index, running: 
 
     (opened,) = await index.events.running()
     assert (opened.id, opened.levels, opened.items) == (EARLY.id, ("watch", "breaking"), 6)
-    assert await index.events.running(START + 29 * MINUTE) == []
-    assert await index.events.running(START + 30 * MINUTE) == [opened]
+    assert await index.events.quiet(START + 29 * MINUTE) == []
+    assert await index.events.quiet(START + 30 * MINUTE) == [opened]
     assert await index.events.claim(Claim(LATE.id, "ended", START + HOUR)) is None
     assert await index.events.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
 

@@ -112,11 +112,11 @@ async def test_an_event_is_taken_over_once_its_crawl_is_over(open_index: OpenInd
     assert await third.events.take_over(0, [b"hook"], [TOKENS[0]]) == []
 
 
-async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str) -> None:
     index = await open_index(redis_url)
+    name = index.layout.outbox
     claim = await claims_of(index, await begin_story(index), "watch", TOKENS[0])
     with Redis.from_url(redis_url) as client:
-        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:outbox")
         now = client.time()[0]
         for token, hours in zip(TOKENS, (25, 23), strict=True):
             client.hset(name, token, pack_claim(now - hours * 3600, claim))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup import NearDupDetector
-from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask, is_document_id
+from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
     Options,
     Values,
+    coverage_of,
     live_detector,
     number_from,
     option,
 )
 from scrapy_neardup.tools.commands.terminal import print_csv, print_json
-from scrapy_neardup.tools.lab.comparison import read_single
 
 # The options of each question, besides --most.
 _TAKES = {
@@ -75,7 +72,7 @@ async def run(options: Options, values: Values) -> int:
             await _print_table(ask, question, options.since, options.most)
             return 0
         if question == "coverage" and not _is_sentence(name):
-            answer = await _coverage(detector, name)
+            answer = await coverage_of(detector, name)
         elif name:
             answer = await getattr(ask, question)(name)
         else:
@@ -84,17 +81,6 @@ async def run(options: Options, values: Values) -> int:
                 print_json(row)
     print_json(answer)
     return 0
-
-
-async def _coverage(detector: NearDupDetector, name: str) -> Answer:
-    """Return who reports on the event of a document: one of the window by its url or id, or else a file or a line."""
-    ask = Ask(detector)
-    if is_document_id(name):
-        return await ask.coverage(document=name)
-    if url_identity(name):
-        return await ask.coverage(url=name)
-    page = await asyncio.to_thread(read_single, name, detector.settings)
-    return await ask.coverage(page.text, title=page.title, url=page.recorded.url)
 
 
 def _is_sentence(name: str) -> bool:
