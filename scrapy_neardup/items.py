@@ -13,3 +13,7 @@ class NearDupItem(scrapy.Item):
 
     for _tag in TAGS:
         locals()[_tag] = scrapy.Field()
+
+    def __init_subclass__(cls) -> None:
+        """Put the tags behind the fields of the item itself: feeds write them in this order."""
+        cls.fields = dict(sorted(getattr(cls, "fields", {}).items(), key=lambda each: each[0] in TAGS))

@@ -123,18 +123,17 @@ class NearDupSpiderMiddleware(Component):
         url: str | None,
     ) -> None:
         """Read the head of a page after ``before``, and its text if an item with this ``url`` needs it. Never raise."""
-        with place.pause_deadline():
-            try:
-                if before is None:
-                    await self._add_head(response, page)
-                else:
-                    await before
-                if url is not None and not page.has_begun_extraction and page.is_named_by(url):
-                    page.has_begun_extraction = True
-                    await self._extract(response, page, place)
-            except Exception as error:
-                self.log_fault(error, response.url)
-                page.reason = "internal-error"
+        try:
+            if before is None:
+                await self._add_head(response, page)
+            else:
+                await before
+            if url is not None and not page.has_begun_extraction and page.is_named_by(url):
+                page.has_begun_extraction = True
+                await self._extract(response, page, place)
+        except Exception as error:
+            self.log_fault(error, response.url)
+            page.reason = "internal-error"
 
     async def _add_head(self, response: TextResponse, page: Page) -> None:
         """Read encoding and head of a page."""

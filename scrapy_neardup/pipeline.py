@@ -136,7 +136,7 @@ class NearDupPipeline(Component):
         self.announcer.count_run(self.fates.failures)
 
     def _log_run(self) -> None:
-        self.announcer.log_run(self.fates.report_file)
+        self.announcer.log_run()
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
@@ -208,8 +208,7 @@ class NearDupPipeline(Component):
         if self._prepared is None:
             self._prepared = asyncio.create_task(self._prepare())
         if not self._prepared.done():  # while the first page is read, and a worker starts
-            with context.pause_deadline():
-                await asyncio.shield(self._prepared)
+            await asyncio.shield(self._prepared)
         if context.page.reading is not None:
             await asyncio.shield(context.page.reading)
         if context.place is not None:

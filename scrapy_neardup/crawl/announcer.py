@@ -110,8 +110,7 @@ class Announcer(Component):
         for name, value in self.summary.stats():
             self.set_stat(name, value)
 
-    def log_run(self, report_file: str) -> None:
-        """Log what the run did. ``report_file`` is the file of its items, "" if there is none."""
-        written = {setting: feed.written_path for setting, feed in self.feeds.items()}
-        if text := self.summary.text(report_file, written):
+    def log_run(self) -> None:
+        """Log what the run did."""
+        if text := self.summary.text():
             logger.info("%s", text)

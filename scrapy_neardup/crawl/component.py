@@ -14,14 +14,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter, is_item
-from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
@@ -30,7 +28,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import ARTICLE_FIELDS, load_callable
 from scrapy_neardup.text.display import one_line, without_password
 
@@ -190,20 +188,11 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
 def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
     """Write the tags into the fields that an item can take. Return whether it took any."""
     is_tagged = False
-    _put_own_fields_first(adapter.item.__class__)
     for name, tag in tags_of(verdict, fields).items():
         with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
             adapter[name] = tag
             is_tagged = True
     return is_tagged
-
-
-@lru_cache(1000)
-def _put_own_fields_first(item_class: type) -> None:
-    """Put the tags that a class of items inherits behind its other fields: feeds write them in this order."""
-    name = "fields" if issubclass(item_class, Item) else "__dataclass_fields__"
-    if fields := vars(item_class).get(name):
-        setattr(item_class, name, dict(sorted(fields.items(), key=lambda each: each[0] in TAGS)))
 
 
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
@@ -241,11 +230,6 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:
         logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
-    drops = settings.action == "drop" and settings.dropped_feed == DEFAULT_DROPPED_FEED
-    is_window = settings.store.startswith(f"{_SQLITE}{settings.data_dir}")
-    needs_files = is_window or drops or settings.receivers
-    if needs_files and not can_be_written(Path(in_data_dir(settings, ""))):
-        logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
 def can_be_written(folder: Path) -> bool:

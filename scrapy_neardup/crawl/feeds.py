@@ -108,14 +108,6 @@ class JsonLinesFeed:
             raise _wrong_uri(setting, uri, "no feed can be stored there", error) from error
         self._shown_uri = without_password(place)
 
-    @property
-    def written_path(self) -> str:
-        """Return the path if this crawl wrote lines to a local file, "" if not."""
-        if not self._has_begun or not isinstance(self._storage, FileFeedStorage):
-            return ""
-        path = self._storage.path
-        return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
-
     def put(self, row: Mapping[str, Any]) -> bool:
         """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
 

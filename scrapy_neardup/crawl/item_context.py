@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -132,10 +131,6 @@ class ItemContext:
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
     has_passed: bool = False  # our last pipeline has kept the item, which has not left the crawl yet
-
-    def pause_deadline(self) -> AbstractContextManager[None]:
-        """Return a context in which no later item overtakes this one, however long the work takes."""
-        return nullcontext() if self.place is None else self.place.response.pause_deadline()
 
     async def leave(self) -> None:
         """Let the items behind this one go on."""

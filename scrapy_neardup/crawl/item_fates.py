@@ -12,7 +12,7 @@ from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 
 from scrapy_neardup.crawl.item_context import PendingDocument, current_item
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
@@ -22,7 +22,6 @@ from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)
 
-_REPORTED = ("jsonlines", "jsonl", "json")
 _PATIENCE = 5.0  # seconds that a copy waits for the item of its match
 _MOST_LOST = 1000  # documents; a copy whose check is under way may have one of them as its match
 
@@ -40,7 +39,6 @@ class ItemFates:
         self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
         self.has_feeds = self._exporter is not None
         self.failures = 0  # items that a feed could not write, and documents that a feed could not store
-        self.report_file = ""  # the first stored local feed that ``scrapy neardup report`` reads; others have the same
         self._files: dict[FeedSlot, FeedFile] = {}
         self._accepted: list[FeedFile] = []  # those that the newest item
         self._documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
@@ -139,9 +137,6 @@ class ItemFates:
 
     async def _slot_closed(self, slot: FeedSlot) -> None:
         file = self._files.pop(slot, None)
-        is_stored = file is None or file.is_stored
-        if is_stored and slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
-            self.report_file = self.report_file or slot.storage.path
         if file is None:  # items are delivered when they are scraped
             return
         file.is_closed = True

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import Context
 
 
@@ -16,94 +13,42 @@ class ResponseOrder:
     that place. The turn of an item comes when all earlier responses are done and all earlier items of its own response
     have left.
 
-    No item waits forever: each response has a deadline, ``patience`` seconds after it came. The deadline begins anew
-    when its page has been extracted, because extraction has its own time limit. If the first response in line has no
-    item that is ready at its deadline, it is passed over: no item waits for it any more, and its own items do not wait
-    for others.
+    No item waits forever: one that is ready passes over what is before it after ``patience`` seconds.
     """
 
     def __init__(self, patience: float) -> None:
-        self.patience = patience
-        self.places: deque[ResponsePlace] = deque()
-        self._timer: asyncio.TimerHandle | None = None
-        self._watched: tuple[ResponsePlace, float] | None = None  # the place and its deadline
+        self._patience = patience
+        self._last: ResponsePlace | None = None
 
     def take_place(self) -> ResponsePlace:
-        place = ResponsePlace(self, asyncio.get_running_loop())
-        self.places.append(place)
-        return place
-
-    def advance(self) -> None:
-        """Let the next item go on. Call this after every change."""
-        while self.places and self.places[0].is_over:
-            self.places.popleft()
-        watched = None
-        if self.places:
-            first = self.places[0]
-            if first.items:
-                first.items[0].grant_turn()
-            # A response alone holds up nobody but its own items.
-            if first.is_awaited and (len(self.places) > 1 or len(first.items) > 1):
-                watched = first, first.deadline
-        if watched != self._watched:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._watched = watched
-            # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
-            self._timer = watched and first.loop.call_at(first.deadline, self._pass_over, first, context=Context())
-
-    def _pass_over(self, place: ResponsePlace) -> None:
-        self.places.remove(place)
-        place.is_passed_over = True
-        for item in place.items:
-            item.grant_turn()
-        self.advance()
+        self._last = ResponsePlace(self._last.gone if self._last else _past(), self._patience)
+        return self._last
 
 
 class ResponsePlace:
     """The place of one response in the order. Call ``close`` when the response yields nothing more."""
 
-    def __init__(self, order: ResponseOrder, loop: asyncio.AbstractEventLoop) -> None:
-        self.order = order
-        self.loop = loop
-        self.items: deque[ItemPlace] = deque()
-        self.deadline = loop.time() + order.patience
-        self.is_passed_over = False
+    def __init__(self, before: asyncio.Future[None], patience: float) -> None:
+        self.patience = patience
+        self.gone: asyncio.Future[None] = before.get_loop().create_future()  # done with all places before this one
+        self.items = 0  # that have not left
+        self._newest = before  # done when the newest item is gone
         self._is_open = True
-        self._pauses = 0  # that are open
 
     @property
     def is_over(self) -> bool:
         """Return whether the response yields nothing more and all its items have left."""
         return not self._is_open and not self.items
 
-    @property
-    def is_awaited(self) -> bool:
-        """Return whether nothing of the response is ready for its verdict or being extracted."""
-        return not self._pauses and not (self.items and self.items[0].is_waiting)
-
     def add_item(self) -> ItemPlace:
-        item = ItemPlace(self)
-        self.items.append(item)
-        if self.is_passed_over:
-            item.grant_turn()
+        item = ItemPlace(self, self._newest)
+        self._newest = item.gone
+        self.items += 1
         return item
-
-    @contextmanager
-    def pause_deadline(self) -> Iterator[None]:
-        """Begin the deadline anew after this context. Use it only for work that is certain to end."""
-        self._pauses += 1
-        self.order.advance()
-        try:
-            yield
-        finally:
-            self._pauses -= 1
-            self.deadline = self.loop.time() + self.order.patience
-            self.order.advance()
 
     def close(self) -> None:
         self._is_open = False
-        self.order.advance()
+        _follow(self._newest, self.gone)
 
 
 class ItemPlace:
@@ -112,25 +57,42 @@ class ItemPlace:
     Call ``leave`` as soon as the verdict is asked for or the item is lost. Calling it twice does no harm.
     """
 
-    def __init__(self, response: ResponsePlace) -> None:
-        self.response = response
-        self.is_waiting = False
-        self._turn: asyncio.Future[None] = response.loop.create_future()
+    def __init__(self, response: ResponsePlace, before: asyncio.Future[None]) -> None:
+        self.gone: asyncio.Future[None] = before.get_loop().create_future()
+        self._response = response
+        self._before = before
+        self._has_left = False
 
     async def wait_for_turn(self) -> None:
-        self.is_waiting = True
-        self.response.order.advance()
+        # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
+        seconds = self._response.patience
+        timer = self._before.get_loop().call_later(seconds, _settle, self._before, context=Context())
         try:
-            await self._turn
+            await asyncio.shield(self._before)
         finally:
-            self.is_waiting = False
+            timer.cancel()
 
     def leave(self) -> None:
-        if self in self.response.items:
-            self.response.items.remove(self)
-            self.grant_turn()
-            self.response.order.advance()
+        if not self._has_left:
+            self._has_left = True
+            self._response.items -= 1
+            _follow(self._before, self.gone)
 
-    def grant_turn(self) -> None:
-        if not self._turn.done():
-            self._turn.set_result(None)
+
+def _past() -> asyncio.Future[None]:
+    past = asyncio.get_running_loop().create_future()
+    past.set_result(None)
+    return past
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _follow(before: asyncio.Future[None], after: asyncio.Future[None]) -> None:
+    """Let a future be done as soon as the one before it is."""
+    if before.done():
+        _settle(after)
+    else:
+        before.add_done_callback(lambda _: _settle(after), context=Context())

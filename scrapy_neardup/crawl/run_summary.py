@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from itertools import chain
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -39,7 +37,7 @@ _NEARLY_ALL = 0.9
 _FEWEST_REVISITS = 5
 _LONGEST_NAME = 100  # characters
 _MOST_NAMES = 1000
-_REPORT_OPTIONS = {"NEARDUP_EVENTS_FEED": "", "NEARDUP_DROPPED_FEED": "--dropped", "NEARDUP_RECORD": "--documents"}
+_NEXT = "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
 
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
@@ -200,14 +198,10 @@ class RunSummary:
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
-    def text(self, feed: str = "", written: Mapping[str, str] = {}) -> str:
-        """Return the block. If the run had no items, say so and where to look.
-
-        ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none. ``written`` has the
-        other files of the run, by the names of their settings.
-        """
+    def text(self) -> str:
+        """Return the block. If the run had no items, say so and where to look."""
         if self.judged:
-            return printable("\n".join(self._lines(feed, written)))
+            return printable("\n".join(self._lines()))
         if self.late:
             return ""
         if self.opted_out:
@@ -218,7 +212,7 @@ class RunSummary:
             "  If you expected some, look for errors and dropped items in the log above, and at NEARDUP_ITEM_CLASSES."
         )
 
-    def _lines(self, feed: str, written: Mapping[str, str]) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         yield from self._count_lines()
         if self._changes:
             yield "Changed figures, with the items that print them:"
@@ -230,11 +224,7 @@ class RunSummary:
                 yield textwrap.fill(
                     f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
                 )
-        if feed:
-            files = [(option, written[setting]) for setting, option in _REPORT_OPTIONS.items() if written.get(setting)]
-            yield "Next: scrapy neardup report " + shlex.join(filter(None, [feed, *chain.from_iterable(files)]))
-        else:
-            yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
+        yield _NEXT
         if self._levels.keys() - {"ended"} and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 

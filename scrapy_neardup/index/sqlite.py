@@ -7,7 +7,6 @@ one separate thread.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sqlite3
 import time
@@ -24,14 +23,9 @@ from scrapy_neardup.index.local import LocalClient
 from scrapy_neardup.index.store import Argument, Client, Facts, Store, as_bytes
 from scrapy_neardup.text.display import printable
 
-logger = logging.getLogger(__name__)
-
 APPLICATION = 0x4E44_5550  # ``PRAGMA application_id`` of our files: the letters NDUP
 
-# ``PRAGMA user_version``. A file of version 2, which has no table of texts, gets one.
-VERSION = 3
-
-_OLDEST_VERSION = 2
+VERSION = 3  # ``PRAGMA user_version``
 
 _MEND = "move it away, or set NEARDUP_STORE to another file"
 _USABLE = (
@@ -45,7 +39,6 @@ _POLL = 0.001  # seconds
 _CACHE_KB = 16_000
 _CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
 _LOG_BYTES = 32_000_000  # the log shrinks to this size
-_LONG_LOG_BYTES = 256_000_000  # it grows so long only if somebody keeps it from being written to the file
 R = TypeVar("R")
 
 _COLUMNS = "(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
@@ -68,17 +61,17 @@ class SQLiteFile:
         self._connection: sqlite3.Connection | None = None
         self._version = 0  # changes with every commit of another connection
         self._opened: os.stat_result | None = None  # tells the file that is open from others
-        self._has_long_log = False
 
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
         try:
-            make_private_directory(Path(self.path).parent)
+            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path}: the folder cannot be made ({error}); {_USABLE}") from error
         # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
         with suppress(OSError):
-            make_private_file(Path(self.path))
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             self._opened = os.stat(self.path)
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sql = sqlite3.connect(self.path, timeout=0, isolation_level=None)
@@ -133,23 +126,10 @@ class SQLiteFile:
             yield sql
         if not writes:
             return
-        self._watch_log()
         version = sql.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:  # if other processes write too, let a waiting one have its turn
             self._version = version
             time.sleep(2 * _POLL)
-
-    def _watch_log(self) -> None:
-        """Warn if the log grows, because somebody reads an old state of the file."""
-        log = Path(f"{self.path}-wal")
-        had_long_log = self._has_long_log
-        self._has_long_log = log.exists() and log.stat().st_size > _LONG_LOG_BYTES
-        if self._has_long_log and not had_long_log:
-            logger.warning(
-                "%s grows, because a process has been reading the window for long: end it, such as a command that was"
-                " stopped, or a shell of SQLite. Then the file shrinks",
-                log,
-            )
 
     def _when_free(self, step: Callable[[], R]) -> R:
         """Try again every millisecond while another connection holds the file."""
@@ -168,7 +148,7 @@ def found_version(sql: sqlite3.Connection, path: str) -> int:
     application, version = (
         int(sql.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
     )
-    if application == APPLICATION and not _OLDEST_VERSION <= version <= VERSION:
+    if application == APPLICATION and version != VERSION:
         raise StoreError(
             f"{path}: it was made by another version of scrapy-neardup (tables of version {version}, this one knows"
             f" {VERSION}): install that version, or {_MEND}"
@@ -351,16 +331,3 @@ class SQLiteClient(LocalClient):
 
 def _table(key: str) -> str:
     return "texts" if OF_TEXTS in key else "entries"
-
-
-def make_private_directory(path: Path) -> None:
-    """Make a directory and those above it that are missing. Raise OSError if that is not possible."""
-    for each in reversed((path, *path.parents)):
-        if not each.is_dir():
-            each.mkdir(mode=0o700, exist_ok=True)
-
-
-def make_private_file(path: Path) -> None:
-    """Make an empty file unless there is one. Raise OSError if that is not possible."""
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

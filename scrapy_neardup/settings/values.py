@@ -142,10 +142,20 @@ SECTIONS = (
 )
 """The top media topics of IPTC, by short names."""
 
-sections = list_of(
-    str, f"a list of {', '.join(map(repr, SECTIONS))}", lambda names: tuple(map(one_of(*SECTIONS), names))
-)
-levels = list_of(str, f"a list of {', '.join(map(repr, LEVELS))}", lambda names: tuple(map(one_of(*LEVELS), names)))
+
+def _some_of(*known: str) -> Check:
+    allowed = f"a list of {', '.join(map(repr, known))}"
+
+    def made(names: list[str]) -> tuple[str, ...]:
+        if unknown := [name for name in names if name not in known]:
+            raise ValueError(f"{unknown[0]!r} is none of these; must be {allowed}")
+        return tuple(names)
+
+    return list_of(str, allowed, made)
+
+
+sections = _some_of(*SECTIONS)
+levels = _some_of(*LEVELS)
 
 
 def field_names(value: Any) -> dict[str, str]:

@@ -143,8 +143,8 @@ def test_a_crawl_that_can_keep_no_file_says_so_and_goes_on(tmp_path: Path) -> No
     (tmp_path / "news.py").write_text(script("CrawlerProcess"))
     done = run(tmp_path, "news.py", home="/dev/null")
     assert done.returncode == 0
-    (line,) = [line for line in done.stderr.splitlines() if "NEARDUP_DATA_DIR" in line]
-    assert f"ERROR: No file can be made in {tmp_path}/.scrapy/scrapybot: set NEARDUP_DATA_DIR to" in line
+    (line,) = [line for line in done.stderr.splitlines() if "NEARDUP_STORE" in line]
+    assert f"ERROR: The store cannot be opened, so items pass unchecked until it can: {tmp_path}/.scrapy/" in line
     assert {item["neardup_reason"] for item in items(tmp_path)} == {"store-unavailable"}
     assert len(items(tmp_path)) == 7
     assert "Traceback" not in done.stderr

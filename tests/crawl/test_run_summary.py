@@ -72,11 +72,10 @@ def test_the_block_says_what_a_later_pipeline_has_taken(project: Project, site: 
     assert (
         f" {kept} kept, {dropped} dropped\n  2 of those kept were dropped by later pipelines, or failed in them" in said
     )
-    assert "Next: scrapy neardup report items.jsonl --dropped " in said
 
 
 def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_command(project: Project) -> None:
-    log = project.crawl(FERRY, "-O", "items.csv", NEARDUP_RECORD="recorded.jsonl").log
+    log = project.crawl(FERRY).log
     said = block(log)
     assert "Events: 1 watch, 1 breaking\nLatest alerts (counts at the time of the alert):\n" in said
     assert "\n  breaking      5 items, 5 sources    the ferry ran aground in fog" in said
@@ -84,19 +83,10 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
     assert "Dumping Scrapy stats" in log
     assert BLOCK.split(log)[-1] == "", "nothing follows"
     assert log.index("Dumping Scrapy stats") < log.index("scrapy-neardup: 7 items judged")
-    # The second feed has the same items: a report of both would count each page twice.
-    next_command = "scrapy neardup report items.jsonl --documents recorded.jsonl"
-    assert said.endswith(f"Next: {next_command}\n      scrapy neardup watch --events\n")
+    assert said.endswith("scrapy neardup report items.jsonl\n      scrapy neardup watch --events\n")
 
 
-def test_the_next_command_names_the_dropped_items_and_the_events(project: Project) -> None:
-    said = block(project.crawl(FERRY, NEARDUP_ACTION="drop", NEARDUP_EVENTS_FEED="events.jsonl").log)
-    (line,) = re.findall("Next: scrapy neardup (.*)", said)
-    assert re.fullmatch(r"report items.jsonl events.jsonl --dropped .scrapy/neardup-dropped/\S+\.jsonl", line)
-    project.run("neardup", *line.split()).check_returncode()
-
-
-def test_a_feed_that_cannot_be_written_is_a_hint_and_no_next_command(project: Project) -> None:
+def test_a_feed_that_cannot_be_written_is_a_hint(project: Project) -> None:
     project.write("blocked", "a file where the feed needs a folder")
 
     crawl = project.crawl(FERRY, "-O", "blocked/items.csv", "-O", "written.csv")
@@ -104,16 +94,9 @@ def test_a_feed_that_cannot_be_written_is_a_hint_and_no_next_command(project: Pr
     assert crawl.hints == {"feed": 7}
     said = " ".join(block(crawl.log).split())
     assert "7 of 7 items could not be written to a feed" in said
-    assert "Next: scrapy neardup report items.jsonl " in said
-
-    alone = project.crawl(FERRY, FEEDS={(project.folder / "blocked/items.jsonl").as_uri(): {"format": "jsonlines"}})
-    assert "Next: scrapy neardup report items.jsonl\n" in block(alone.log)
-    (project.folder / "items.jsonl").unlink()
-    (project.folder / "items.jsonl").mkdir()
-    assert "Next: crawl with -O items.jsonl, then " in block(project.crawl(FERRY).log)
 
 
-def test_a_feed_that_cannot_be_stored_is_a_hint_and_no_next_command(project: Project) -> None:
+def test_a_feed_that_cannot_be_stored_is_a_hint(project: Project) -> None:
     project.write(
         "news/storage.py",
         """
@@ -219,8 +202,8 @@ def test_the_time_of_each_step_is_in_the_stats(project: Project, site: NewsSite)
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, LOG_LEVEL="INFO")
     assert crawl.neardup == {"checked": 21, "original": 2, "duplicate": 19, "duplicate/exact": 19, "would_drop": 19}
     stats = crawl.stats
-    counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
-    assert counts == {"extract": 21, "sketch": 21, "check": 21}
+    counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "check")}
+    assert counts == {"extract": 21, "check": 21}
 
 
 def test_papers_on_ports_of_one_host_are_told_why_nothing_rings() -> None:

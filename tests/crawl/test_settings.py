@@ -183,6 +183,7 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
     ("settings", "message"),
     [
         ({"NEARDUP_ACTION": "delete"}, "NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'"),
+        ({"NEARDUP_EVENTS_SECTIONS": "sprot,health"}, "'sprot,health': 'sprot' is none of these; must be a list of"),
         ({"NEARDUP_WINDO": 7200}, "NEARDUP_WINDO = 7200: no such setting; is it NEARDUP_WINDOW?"),
         (
             {"NEARDUP_EXTRACTOR": "news.nowhere.extract"},

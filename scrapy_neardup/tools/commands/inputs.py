@@ -111,11 +111,12 @@ async def live_detector(options: Options, values: Values) -> AsyncIterator[NearD
         # Opening it would make an empty window.
         raise NoWindowError(
             f"{path}: no crawl has kept a window there; the first crawl makes it. If your spider has a NEARDUP_STORE in"
-            " its custom_settings, give that with --store (a path is relative to the current directory)"
+            " its custom_settings, give that with --store (a path is relative to the current directory); if it is"
+            " memory://, crawl with -s NEARDUP_STORE=sqlite:///neardup.sqlite to keep the window"
         )
     if settings.store == "memory://":
         raise NoWindowError(
-            "memory://: such a window ends with its process, so there is nothing to see; name another one"
+            "memory://: such a window ends with its crawl: crawl with -s NEARDUP_STORE=sqlite:///neardup.sqlite"
         )
     async with opened(NearDupDetector(settings)) as detector:
         try:

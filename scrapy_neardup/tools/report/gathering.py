@@ -104,16 +104,12 @@ class Gathered:
     documents: Sequence[Path] = ()
     dropped: Sequence[Path] = ()
     rows: list[Row] = field(default_factory=list)
-    events_by_feed: defaultdict[Path, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    events: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # the first ``MOST_PROBLEMS``
     problem_count: int = 0
 
     def __post_init__(self) -> None:
         self.format = RowFormat(self.settings)
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return list(chain.from_iterable(self.events_by_feed.values()))
 
     def add(self, raw: Mapping[str, Any]) -> Row:
         self.rows.append(self.format.read(len(self.rows), raw))
@@ -165,7 +161,7 @@ def gather(
             if line.error is not None:
                 gathered.note_problem(line.error)
             elif is_report(line.row):
-                gathered.events_by_feed[path].append(line.row)
+                gathered.events.append(line.row)
             else:
                 row = gathered.add(line.row)
                 row.is_dropped = path in dropped

@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.lead import find_lead, tells_headline
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import counted
-from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
+from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, add_reports, group_stories
 from scrapy_neardup.tools.report.gathering import Gathered
 from scrapy_neardup.tools.report.news import (
     MOST_DAYS,
@@ -342,19 +342,7 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             " then the largest, then the newest. All numbers count every item."
         ): listed < len(gathered.rows),
     }
-    return _strange_events(gathered, rows) + [note for note, is_true in notes.items() if is_true]
-
-
-def _strange_events(gathered: Gathered, rows: list[Row]) -> list[Note]:
-    stories = {row.story for row in rows}
-    return [
-        Note(
-            f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items.",
-            "Give the feed of events of the same crawl.",
-        )
-        for path, events in gathered.events_by_feed.items()
-        if stories.isdisjoint(map(story_id, events))
-    ]
+    return [note for note, is_true in notes.items() if is_true]
 
 
 def _of(number: int, among: list[Row]) -> str:

@@ -17,7 +17,7 @@ from newsdesk import opened
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.index.sqlite import APPLICATION, VERSION
+from scrapy_neardup.index.sqlite import APPLICATION
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
 from scrapy_neardup.records.life import DELIVERED
@@ -81,24 +81,6 @@ async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
 
     assert _content(file) == before
     assert [each.name for each in file.parent.iterdir()] == [file.name]
-
-
-async def test_a_file_without_a_table_of_texts_gets_one(
-    open_index: OpenIndex, file: Path, sql: sqlite3.Connection
-) -> None:
-    index, original, copy = await _used(open_index, file)
-    await index.close()
-    sql.executescript("DROP TABLE texts; PRAGMA user_version = 2")
-
-    upgraded = await open_index(f"sqlite:///{file}")
-    match = await check(upgraded, original.copy(at=2 * MINUTE))
-    other = Article("another", at=3 * MINUTE)
-    await check(upgraded, other)
-
-    assert match is not None
-    assert {match.original, match.id} <= {original.id, copy.id}
-    assert sql.execute("PRAGMA user_version").fetchone()[0] == VERSION == 3
-    assert [row[0].hex() for row in sql.execute("SELECT field FROM texts")] == [other.id]
 
 
 # Damage
@@ -168,32 +150,6 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     sql.execute("ROLLBACK")
 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
-
-
-async def test_a_log_that_grows_behind_a_long_reader_is_told_and_shrinks_when_he_is_gone(
-    open_index: OpenIndex,
-    file: Path,
-    sql: sqlite3.Connection,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    for name, value in (("_CHECKPOINT_PAGES", 5), ("_LOG_BYTES", 50_000), ("_LONG_LOG_BYTES", 300_000)):
-        monkeypatch.setattr(f"scrapy_neardup.index.sqlite.{name}", value)
-    index, log = await open_index(f"sqlite:///{file}"), file.with_name(f"{file.name}-wal")
-    await check(index, Article("first"))
-    sql.execute("BEGIN")
-    assert sql.execute("SELECT count(*) FROM entries").fetchone() > (0,)
-
-    numbers = iter(range(1000))
-    while log.stat().st_size < 600_000:
-        await check(index, Article(f"story {next(numbers)}"))
-    (warning,) = [record.getMessage() for record in caplog.records]
-    assert warning.startswith(f"{log} grows, because a process has been reading the window for long: end it")
-
-    sql.execute("ROLLBACK")
-    for number in range(3):
-        await check(index, Article(f"last {number}"))
-    assert log.stat().st_size <= 150_000
 
 
 # Files and folders that may not be written

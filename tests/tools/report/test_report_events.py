@@ -307,15 +307,6 @@ def test_a_known_event_is_told_as_a_whole_and_only_its_update_is_new(tmp_path: P
     assert "9 dead, was 4 (not a new event). 3 papers; 1 reprints" in digest.stdout.replace("=\n", "")
 
 
-def test_a_feed_of_events_of_another_run_is_named(tmp_path: Path) -> None:
-    write_lines(tmp_path / "items.jsonl", [item(), item(1, "duplicate")])
-    write_lines(tmp_path / "other.jsonl", [event(2, story="7" * 16), event(2, "update", story="8" * 16)])
-    shown = neardup(tmp_path, "report", "items.jsonl", "other.jsonl").stderr
-    assert "None of the 2 events of other.jsonl is of a story of these items." in shown
-    write_lines(tmp_path / "other.jsonl", [event(2), event(2, "update", story="8" * 16)])
-    assert "None of" not in neardup(tmp_path, "report", "items.jsonl", "other.jsonl").stderr
-
-
 def test_a_last_report_that_does_not_exist_is_said(tmp_path: Path) -> None:
     write_lines(tmp_path / "feed.jsonl", [item()])
     for digest, told in (((), "everything is new"), (("--digest",), "the digest tells of the last 24 hours")):
