@@ -136,7 +136,8 @@ class NearDupPipeline(Component):
         self.announcer.count_run(self.fates.failures)
 
     def _log_run(self) -> None:
-        self.announcer.log_run()
+        if text := self.summary.text():
+            logger.info("%s", text)
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from urllib.parse import (
     SplitResult,
@@ -243,17 +243,16 @@ def article_number(url: str) -> str:
 
 
 def _numbers(segments: Iterable[str]) -> set[str]:
-    return {number for segment in segments for number in _in_segment(segment)}
-
-
-def _in_segment(segment: str) -> Iterator[str]:
-    """Find numbers at either end of a segment."""
-    if uuid := _UUID.search(segment):
-        yield uuid[0].lower()
-        return
-    tokens = _DIVIDER.split(segment)
-    for token in (tokens[0], tokens[-1]):
-        if _HEX.fullmatch(token) or _CODE.fullmatch(token):
-            yield token
-        elif (digits := _DIGITS.fullmatch(token)) and not _DATE.fullmatch(digits[1]):
-            yield digits[1]
+    """Return the numbers at either end of segments."""
+    found = set[str]()
+    for segment in segments:
+        if uuid := _UUID.search(segment):
+            found.add(uuid[0].lower())
+            continue
+        tokens = _DIVIDER.split(segment)
+        for token in (tokens[0], tokens[-1]):
+            if _HEX.fullmatch(token) or _CODE.fullmatch(token):
+                found.add(token)
+            elif (digits := _DIGITS.fullmatch(token)) and not _DATE.fullmatch(digits[1]):
+                found.add(digits[1])
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -19,8 +18,6 @@ from scrapy_neardup.document import Verdict, counted_names
 from scrapy_neardup.stories.event import Sender
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
-
-logger = logging.getLogger(__name__)
 
 
 class Announcer(Component):
@@ -109,8 +106,3 @@ class Announcer(Component):
                 self.set_stat(f"{step}/ms_mean", round(milliseconds / spent["documents"], 3))
         for name, value in self.summary.stats():
             self.set_stat(name, value)
-
-    def log_run(self) -> None:
-        """Log what the run did."""
-        if text := self.summary.text():
-            logger.info("%s", text)

@@ -193,18 +193,14 @@ async def replay(
                 documents[number] = document_of(page, detector, clock)
         verdicts = dict(zip(documents, await detector.check_in_order([*documents.values()]), strict=True))
         for number, page in enumerate(batch):
-            yield _judged(page, documents.get(number), verdicts.get(number))
+            verdict = verdicts.get(number, Verdict("unchecked", reason=page.reason))
+            document = documents.get(number)
+            yield Judged(page, verdict, document and with_id(document, verdict.id or document.id))
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)
     for event in detector.take_events():
         on_event(event)
-
-
-def _judged(page: RecordedPage, document: Document | None, verdict: Verdict | None) -> Judged:
-    if document is None or verdict is None:
-        return Judged(page, Verdict("unchecked", reason=page.reason))
-    return Judged(page, verdict, with_id(document, verdict.id or document.id))
 
 
 def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:

@@ -17,7 +17,7 @@ from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -25,8 +25,6 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.lab.feed import (
     CUT_OFF,
-    LONGEST_LINE,
-    TOO_LONG,
     FeedLine,
     RecordedDocument,
     line_of,
@@ -49,8 +47,6 @@ from scrapy_neardup.tools.report.rows import (
 Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 
 MOST_PROBLEMS = 20  # listed; the others are counted
-_CHUNK = 1 << 20  # characters
-_DECODER = json.JSONDecoder()
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
@@ -70,29 +66,22 @@ def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
 
 
 def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
-    """Read a list of items in chunks, so that a feed of any size takes little memory."""
-    buffer = source.read(_CHUNK)
+    text = source.read()
     place = 0
-    number = 1
-    while True:
-        place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
-        rest = len(buffer) - place
+    for number in count(1):
+        place = cast("re.Match[str]", _BETWEEN_ITEMS.match(text, place)).end()
+        if place == len(text):
+            return
         where = f"{path}: item {number}"
         try:
-            value, place = _DECODER.raw_decode(buffer, place)
+            value, place = json.JSONDecoder().raw_decode(text, place)
         except json.JSONDecodeError:
-            if rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
-                buffer = buffer[place:] + more
-                place = 0
-                continue
-            if rest:
-                yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF if rest <= LONGEST_LINE else TOO_LONG}")
+            yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF}")
             return
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
             yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
             return
         yield line_of(number, 0, value, where)
-        number += 1
 
 
 @dataclass
