@@ -25,6 +25,8 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.lab.feed import (
     CUT_OFF,
+    LONGEST_LINE,
+    TOO_LONG,
     FeedLine,
     RecordedDocument,
     line_of,
@@ -74,13 +76,17 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
             return
         where = f"{path}: item {number}"
         try:
-            value, place = json.JSONDecoder().raw_decode(text, place)
+            value, end = json.JSONDecoder().raw_decode(text, place)
         except json.JSONDecodeError:
             yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF}")
             return
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
             yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
             return
+        if end - place > LONGEST_LINE:
+            yield FeedLine(number, 0, {}, f"{where}: {TOO_LONG}")
+            return
+        place = end
         yield line_of(number, 0, value, where)
 
 
