@@ -12,7 +12,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
-from scrapy.signals import engine_stopped, feed_exporter_closed, item_dropped, item_error, item_scraped
+from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
@@ -68,8 +68,6 @@ class NearDupPipeline(Component):
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
         self.fates = ItemFates(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
-        for signal in (item_scraped, item_dropped, item_error):
-            crawler.signals.connect(self._item_left, signal)
         log_window_location(self.settings)
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
@@ -133,7 +131,7 @@ class NearDupPipeline(Component):
             await self.announcer.close()
             if not self.fates.has_feeds:
                 await self._close_detector()
-        self.announcer.count_run(self.fates.failures)
+        self.announcer.count_run(self.fates.failures, self.fates.lost)
 
     def _log_run(self) -> None:
         if text := self.summary.text():
@@ -151,7 +149,8 @@ class NearDupPipeline(Component):
         if self._is_closed:
             return
         self._is_closed = True
-        self.announcer.count_run(self.fates.failures)  # once more: what no feed has stored is known now
+        # Once more: what no feed has stored is known now.
+        self.announcer.count_run(self.fates.failures, self.fates.lost)
         try:
             await self.detector.close()
         except StoreError as error:
@@ -172,10 +171,7 @@ class NearDupPipeline(Component):
     async def _judge(self, item: Any) -> Any:
         context = current_item.get()
         try:
-            if context.opted_out:
-                self.summary.opted_out += 1
-                return item
-            if not self.is_judged(item):
+            if context.opted_out or not self.is_judged(item):
                 return item
             await self._wait_for_turn(context)
             adapter = ItemAdapter(item)
@@ -201,7 +197,6 @@ class NearDupPipeline(Component):
             raise NearDuplicate(url, verdict)
         if not tag_item(adapter, verdict, self.settings.fields):
             note_name(self.summary.untagged, type(item).__qualname__)
-        context.has_passed = True
         return item
 
     async def _wait_for_turn(self, context: ItemContext) -> None:
@@ -335,12 +330,6 @@ class NearDupPipeline(Component):
         self.count("dropped")
         self.summary.dropped += 1
         return True
-
-    def _item_left(self, signal: object) -> None:
-        """Count a kept item that a later pipeline drops, or that fails there."""
-        context = current_item.get()
-        self.summary.lost += context.has_passed and signal is not item_scraped
-        context.has_passed = False
 
 
 def _missing_text(page: Page, *, is_of_page: bool) -> str:

@@ -93,9 +93,13 @@ class Announcer(Component):
         for feed in self.feeds.values():
             await feed.close()
 
-    def count_run(self, failures: int) -> None:
-        """Add to the stats what the run did, and the time that each step took. ``failures`` are those of feeds."""
+    def count_run(self, failures: int, lost: int) -> None:
+        """Add to the stats what the run did, and the time that each step took.
+
+        ``failures`` are those of feeds, and ``lost`` are items that a later pipeline dropped.
+        """
         self.summary.problems["feed"] = failures
+        self.summary.lost = lost
         if (embedding := self._detector.embedding) is not None:
             self.set_stat("embed/failures", embedding.failures)
         for step, spent in {"extract": self.shared.extraction_timings, "check": self._detector.timings}.items():

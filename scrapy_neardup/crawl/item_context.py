@@ -130,7 +130,6 @@ class ItemContext:
     place: ItemPlace | None = None  # in the order of verdicts
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
-    has_passed: bool = False  # our last pipeline has kept the item, which has not left the crawl yet
 
     async def leave(self) -> None:
         """Let the items behind this one go on."""

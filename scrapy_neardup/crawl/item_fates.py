@@ -38,6 +38,7 @@ class ItemFates:
         extensions = crawler.extensions.middlewares if by_feeds and crawler.extensions is not None else ()
         self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
         self.has_feeds = self._exporter is not None
+        self.lost = 0  # items that were kept, and that a later pipeline dropped, or that failed there
         self.failures = 0  # items that a feed could not write, and documents that a feed could not store
         self._files: dict[FeedSlot, FeedFile] = {}
         self._accepted: list[FeedFile] = []  # those that the newest item
@@ -118,6 +119,7 @@ class ItemFates:
         current = current_item.get()
         # If this item was dropped before our first pipeline, the variable still holds the previous item.
         if current.item is item and (document := current.take_document()) is not None:
+            self.lost += 1
             await document.item_left()
 
     async def finish(self, document: PendingDocument) -> None:

@@ -133,7 +133,6 @@ class RunSummary:
         self.dropped = 0
         self.lost = 0  # items that were kept, and that a later pipeline dropped
         self.late = 0  # items that were under way when the crawl ended
-        self.opted_out = 0  # items of requests with ``neardup=False`` in their meta
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
         self.untagged: Counter[str] = Counter()  # classes of items that take no tag
@@ -204,12 +203,10 @@ class RunSummary:
             return printable("\n".join(self._lines()))
         if self.late:
             return ""
-        if self.opted_out:
-            left = counted(self.opted_out, "item")
-            return f"scrapy-neardup: no item judged; {left} of requests with neardup=False left alone"
         return (
             "scrapy-neardup: no item came to be judged\n"
-            "  If you expected some, look for errors and dropped items in the log above, and at NEARDUP_ITEM_CLASSES."
+            "  If you expected some, look for errors and dropped items in the log above, at NEARDUP_ITEM_CLASSES,\n"
+            "  and for requests with neardup=False in their meta."
         )
 
     def _lines(self) -> Iterator[str]:

@@ -124,7 +124,8 @@ def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSi
     crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
     assert block(crawl.log) == (
         "scrapy-neardup: no item came to be judged\n"
-        "  If you expected some, look for errors and dropped items in the log above, and at NEARDUP_ITEM_CLASSES.\n"
+        "  If you expected some, look for errors and dropped items in the log above, at NEARDUP_ITEM_CLASSES,\n"
+        "  and for requests with neardup=False in their meta.\n"
     )
     assert crawl.hints == {}
 
