@@ -150,8 +150,8 @@ def _run_on_cluster(options: Options, values: Values) -> int:
     """Replay on a cluster, whose packages nobody else needs."""
     for module in ("distributed", "pyarrow"):
         needed(module)
-    from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
-    from scrapy_neardup.tools.cluster.steps import Job
+    from scrapy_neardup.tools.cluster.archive import connected, replay_archive, resumed
+    from scrapy_neardup.tools.cluster.exchange import Job
 
     settings = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
     refused = {
@@ -169,11 +169,11 @@ def _run_on_cluster(options: Options, values: Values) -> int:
         raise InputError(f"{missing[0]}: is no file")
     inputs = tuple(path.resolve() for path in options.input)
     out = options.output.resolve()
-    job = resumed(Job(out, out, settings, inputs, time.time(), options.parquet))
+    job = resumed(Job(out, settings, inputs, out, options.parquet))
     start = time.perf_counter()
     with connected(options.cluster, options.workers) as client:
         print_error(f"Dask shows its progress at {client.dashboard_link}")
-        counts, told = Replay(client, job, print_error).run()
+        counts, told = replay_archive(client, job, print_error)
     for line in told:
         print_error(line)
     if counts["crowded"]:
