@@ -6,6 +6,7 @@ and a replay that is started again goes on where it was.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections import Counter
@@ -41,6 +42,7 @@ def connected(address: str, workers: int) -> Client:
     options: dict[str, Any] = {"address": address, "timeout": _WAIT_SECONDS}
     if address == "local":
         options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+        options |= {"preload": [__package__], "silence_logs": logging.ERROR}
     try:
         client = Client(**options)
         client.wait_for_workers(1, timeout=_WAIT_SECONDS)
