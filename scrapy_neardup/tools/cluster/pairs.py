@@ -43,10 +43,8 @@ def find_pairs(job: Job, tasks: int, number: int, first: int, last: int) -> Stat
             crowded += int(is_pair.sum())
     ids = in_order(job.files("ids", len(job.inputs)), first, last)
     repeated = [given for (_, given), (_, next_one) in pairwise(ids) if given == next_one]
-    errors = [
-        f"{given!r}: is the id of two documents, so no match or original can name one of them" for given in repeated
-    ]
-    return {"counts": Counter(crowded=crowded, repeated=len(repeated)), "errors": errors[:1]}
+    told = [f"{given!r}: two documents have this id" for given in repeated[:1]]
+    return {"counts": Counter(crowded=crowded, repeated=len(repeated)), "errors": told}
 
 
 def _spans(files: Sequence[Path], first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -5,8 +5,8 @@
 texts, and posts each document under its look-up keys.
 
 The *place* of a row says where it belongs: source and second, look-up key and second, file and line, or an address. The
-*address* of a document is the number of the task that stored it, and its number there. Its key is as in a window: the second, then
-its number among all lines of all files. So keys sort by time, then in the order of the input.
+*address* of a document is the number of the task that stored it, and its number there. Its key is as in a window: the
+second, then its number among all lines of all files. So keys sort by time, then in the order of the input.
 """
 
 from __future__ import annotations

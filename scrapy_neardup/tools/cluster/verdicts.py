@@ -35,9 +35,8 @@ def decide(job: Job, tasks: int, number: int, documents: int) -> Stats:
     files = job.files("pairs", tasks)
     start = number << 32
     with writing(job.file("verdicts", number)) as add_verdicts, writing(job.file("links", number)) as add_links:
-        for addresses in (
-            range(start, start + documents)[at : at + _TOGETHER] for at in range(0, documents, _TOGETHER)
-        ):
+        for first in range(0, documents, _TOGETHER):
+            addresses = range(start, start + documents)[first : first + _TOGETHER]
             candidates_of = _candidates(files, addresses)
             rows = []
             links = []

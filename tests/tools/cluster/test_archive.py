@@ -166,6 +166,19 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     assert len({row["original"] for part in parts for row in part if row["would_drop"]}) > 20
 
 
+@pytest.mark.slow
+def test_ctrl_c_reaches_the_workers_too_and_ends_in_one_line(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.jsonl", documents(500))
+    given = "neardup replay in.jsonl -O out --cluster local --workers 1".split()
+    started = [sys.executable, "-m", "scrapy", *given]
+    with subprocess.Popen(started, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Dask shows its progress")
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr.readlines() == ["Interrupted.\n"]
+    assert process.returncode == 130
+
+
 def command(arguments: list[str], settings: dict[str, Any]) -> int:
     parser = argparse.ArgumentParser()
     add_arguments(parser, "replay")

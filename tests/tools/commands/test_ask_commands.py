@@ -137,7 +137,10 @@ def test_options_that_do_not_belong_together_are_refused(folder: Path, arguments
 async def test_a_model_sees_tools_that_only_read(folder: Path) -> None:
     async with served(folder) as client:
         tools = {each.name: each for each in (await client.list_tools()).tools}
-        told = [(await client.call_tool(name, {})).structured_content for name in ("stories", "changes", "events", "figures")]
+        told = [
+            (await client.call_tool(name, {})).structured_content
+            for name in ("stories", "changes", "events", "figures")
+        ]
 
     assert tools.keys() == {"stories", "changes", "events", "figures", "one_site", "story", "coverage", "has_seen"}
     for each in tools.values():
