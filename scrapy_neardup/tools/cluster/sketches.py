@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,10 @@ def _sketched(detector: NearDupDetector, found: Sequence[tuple[int, Any, Documen
     """
     topics = detector.sketcher.topics
     texts = [document.text for *_, document in found if detector.preset.is_of_text_alone]
-    made = _sketcher(ahead_options(detector.preset, min_words=detector.settings.min_words))(texts) if texts else []
-    for (place, given, document), sketch in zip_longest(found, made, fillvalue=b""):
+    made = [b""] * len(found)
+    if texts:
+        made = _sketcher(ahead_options(detector.preset, min_words=detector.settings.min_words))(texts)
+    for (place, given, document), sketch in zip(found, made, strict=True):
         if topics and sketch:
             topics.topic(unpack_sketch(sketch).lead, Origin.of(document).terms)
         source = source_hash(document.source or repr(given))

@@ -11,12 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scrapy_neardup import Document
 from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.document import WHOLE_TEXT, counted_names
 from scrapy_neardup.index.postings import LEAST_WEIGHT, MAX_CANDIDATES
-from scrapy_neardup.records.documents import NO_TEXT
+from scrapy_neardup.records.documents import NO_TEXT, Record
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.findings import ask
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.second_look import chosen_for_second_look
@@ -44,17 +45,7 @@ def decide(job: Job, tasks: int, number: int, documents: int) -> Stats:
                 given, record = known_value_at(job.work, "records", address)
                 place, document = value_at(job.work, "texts", address)
                 candidates = candidates_of[address]
-                pairs = [
-                    Pair(key, record, known_value_at(job.work, "records", other)[1], judge.policy)
-                    for key, other in candidates.items()
-                ]
-                pairs = [*filter(judge.system.may_match, pairs)]
-                texts = dict[bytes, StoredText]()
-                for pair in chosen_for_second_look(pairs):
-                    if pair.old.text_at != NO_TEXT:
-                        _, old = value_at(job.work, "texts", candidates[pair.key])
-                        texts[pair.key] = StoredText.of(old.title, old.text)
-                decision = judge.decide(document, record, pairs, texts)
+                decision = _decided(judge, job.work, document, record, candidates)
                 verdict = decision.verdict
                 row = {"id": given, **{name: getattr(verdict, name) for name in VERDICT_FIELDS}, "story": None}
                 match = candidates[decision.match.key] if decision.match else None
@@ -79,6 +70,18 @@ def _candidates(files: Sequence[Path], addresses: range) -> dict[int, dict[bytes
         if len(found[place]) < MAX_CANDIDATES:
             found[place][key.to_bytes(8, "big")] = address
     return found
+
+
+def _decided(judge: Judge, work: Path, document: Document, record: Record, candidates: dict[bytes, int]) -> Decision:
+    old = {key: known_value_at(work, "records", address)[1] for key, address in candidates.items()}
+    pairs = [Pair(key, record, each, judge.policy) for key, each in old.items()]
+    pairs = [*filter(judge.system.may_match, pairs)]
+    texts = dict[bytes, StoredText]()
+    for pair in chosen_for_second_look(pairs):
+        if pair.old.text_at != NO_TEXT:
+            _, stored = value_at(work, "texts", candidates[pair.key])
+            texts[pair.key] = StoredText.of(stored.title, stored.text)
+    return judge.decide(document, record, pairs, texts)
 
 
 def _share(decision: Decision) -> tuple[float | None, bool]:

@@ -92,7 +92,8 @@ async def run(options: Options, values: Values) -> int:
     async with live_detector(options, values) as detector:
         server = server_of(Ask(detector), token)
         if options.http:
-            await _serve(server, *options.http, names)
+            host, port = options.http
+            await _serve(server, host, port, names)
         else:
             await server.run_stdio_async()
     return 0
