@@ -25,8 +25,8 @@ from typing import Any
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
-from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
-from scrapy_neardup.tools.cluster.steps import Job
+from scrapy_neardup.tools.cluster.archive import connected, replay_archive, resumed
+from scrapy_neardup.tools.cluster.exchange import Job
 from scrapy_neardup.tools.commands.replay import by_time
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
@@ -71,10 +71,10 @@ async def in_one_process(paths: list[Path]) -> list[dict[str, Any]]:
 
 def on_cluster(paths: list[Path], folder: Path, workers: int) -> dict[str, Any]:
     """Replay files with workers on this machine. Return what it took."""
-    job = resumed(Job(folder, folder, SETTINGS, tuple(paths), time.time()))
+    job = resumed(Job(folder, SETTINGS, tuple(paths), folder))
     with connected("local", workers) as client:
         start = time.perf_counter()
-        counts, _ = Replay(client, job, lambda line: print("   ", line, file=sys.stderr, flush=True)).run()
+        counts, _ = replay_archive(client, job, lambda line: print("   ", line, file=sys.stderr, flush=True))
         seconds = time.perf_counter() - start
         used = client.run(usage)
     return {

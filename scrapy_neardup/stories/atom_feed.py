@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ MOST_ENTRIES = 100  # the oldest leave the file
 _ATOM = "http://www.w3.org/2005/Atom"
 _LONGEST_TEXT = 400  # characters of a headline or sentence
 _LOCK_SECONDS = 10.0  # to wait for other crawls that write the file
+_TEST_ID = uuid5(NAMESPACE_URL, "test").urn
 
 
 class AtomFile:
@@ -51,7 +52,8 @@ class AtomFile:
         lock = sqlite3.connect(self._path.with_name(f".{self._path.name}.lock"), timeout=_LOCK_SECONDS)
         with closing(lock):
             lock.execute("BEGIN EXCLUSIVE")  # until it is closed, or this process dies
-            known = [each for each in self._entries() if each.findtext("id") != entry.findtext("id")]
+            replaced = entry.findtext("id"), _TEST_ID  # a test stays until the next event
+            known = [each for each in self._entries() if each.findtext("id") not in replaced]
             entries = sorted([entry, *known], key=lambda each: each.findtext("updated") or "", reverse=True)
             feed = Element("feed", xmlns=_ATOM)
             SubElement(feed, "title").text = "Breaking events"
@@ -72,10 +74,9 @@ class AtomFile:
         """Return the entries of the file. Raise OSError if it is no Atom feed, because it is somebody else's file."""
         if not self._path.exists():
             return []
-        try:
+        feed = Element("")
+        with suppress(ElementTree.ParseError):
             feed = ElementTree.parse(self._path).getroot()
-        except ElementTree.ParseError:
-            feed = Element("")
         if feed.tag != f"{{{_ATOM}}}feed":
             raise OSError(f"{self._path} is no Atom feed: name another file in NEARDUP_EVENTS_ATOM, or remove this one")
         for each in feed.iter():
@@ -87,13 +88,17 @@ def _entry_of(report: dict[str, Any]) -> Element:
     """Return the entry of an event. It has the same id if the event comes again, and all tests have one id."""
     message = message_of(report)
     headline, _, rest = message.body.partition("\n")
+    texts = {
+        "id": _TEST_ID if report.get("test") else uuid5(NAMESPACE_URL, report["id"]).urn,
+        "updated": report["time"],
+        "title": f"{message.title} – {one_line(report['headline'], _LONGEST_TEXT) or headline}",
+        "summary": one_line(report.get("lead") or "", _LONGEST_TEXT),
+    }
     entry = Element("entry")
-    SubElement(entry, "id").text = uuid5(NAMESPACE_URL, "test" if report.get("test") else report["id"]).urn
-    SubElement(entry, "updated").text = report["time"]
-    SubElement(entry, "title").text = f"{message.title} – {one_line(report['headline'], _LONGEST_TEXT) or headline}"
+    for name, text in texts.items():
+        SubElement(entry, name).text = text
     if url := report.get("url"):
         SubElement(entry, "link", href=quote(url, safe="!#$%&'()*+,/:;=?@[]~", errors="replace"))
     SubElement(entry, "category", term=str(report["level"]))
-    SubElement(entry, "summary").text = one_line(report.get("lead") or "", _LONGEST_TEXT)
     SubElement(entry, "content", type="html").text = escape(rest).replace("\n", "<br>")
     return entry

@@ -35,6 +35,7 @@ _LEAST_TERMS = 3
 _RARE = 2.3  # weight of a term that a tenth of the documents have
 _RARE_FIRST = 4.0  # of a first word that may be a name
 _LEAST_SHARE = 0.65  # of the weights of the terms, in a passage
+_LEAST_OF_SENTENCE = 0.4  # in its best sentence
 _PASSAGE = 3  # sentences
 
 
@@ -66,19 +67,23 @@ class Claim:
             self.why_not = "the claim has no rare word"
 
     def sentence_in(self, text: StoredText) -> str:
-        """Return the sentence of a text that tells most of the claim, "" if the text does not tell it."""
-        sentences = whole_sentences(text.text)
+        """Return the sentence of a text that tells most of the claim, "" if the text does not tell it.
+
+        It must tell much of the claim alone: in news the parts of a wrong claim stand beside one another.
+        """
         title = _terms(text.title)
-        terms = [*map(_terms, sentences)]
+        sentences = [(each, _terms(each)) for each in whole_sentences(text.text)]
         best = ""
         least = _LEAST_SHARE
         for at in range(len(sentences)):
             passage = sentences[at : at + _PASSAGE]
-            known = title.union(*terms[at : at + _PASSAGE])
-            share = self._share(known)
-            if share > least and self._names <= known and self._numbers <= _numbers("\n".join((text.title, *passage))):
-                least = share
-                best = max(passage, key=lambda each: self._share(_terms(each)))
+            told, terms = max(passage, key=lambda each: self._share(each[1]))
+            known = title.union(*(each for _, each in passage))
+            numbers = _numbers("\n".join([text.title, *(each for each, _ in passage)]))
+            is_told = self._share(terms) > _LEAST_OF_SENTENCE and self._names <= known and self._numbers <= numbers
+            if is_told and self._share(known) > least:
+                least = self._share(known)
+                best = told
         return best
 
     def _share(self, terms: AbstractSet[int]) -> float:
@@ -92,15 +97,10 @@ class Claim:
             claimed = PrintedFigure(toll.kind, float(toll.low), high, toll.qualifier, False, b"", b"", -1)
             agree = {each.owner for ledger in ledgers for each in supporters_of(ledger, claimed)}
             others = {(each.owner, each.words) for ledger in ledgers for each in against(ledger, claimed)}
-            counts = Counter(value for _, value in others)
-            rows.append(
-                {
-                    "figure": label_of(toll.kind),
-                    "value": claimed.words,
-                    "agree": len(agree),
-                    "contradict": [{"value": value, "owners": owners} for value, owners in counts.most_common()],
-                }
-            )
+            counts = Counter(value for _, value in others).most_common()
+            contradict = [{"value": value, "owners": owners} for value, owners in counts]
+            row = {"figure": label_of(toll.kind), "value": claimed.words, "agree": len(agree), "contradict": contradict}
+            rows.append(row)
         return rows
 
 

@@ -122,6 +122,9 @@ async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, a
     for number, dead in enumerate((4, 4, 12, 12)):
         given = {"title": "Great fire in the old harbour", "seen_at": START + 7200 + 60 * number}
         await room.detector.check(room.detector.document(toll(dead), url=f"https://s{number}.example/", **given))
+    beside = "Conductors want more near Strelsau. The ferry Thistle sails again. The contract waits in Brackwater. "
+    await room.publish("ferry", "ferry", 7300, text=beside + text("ferry"))
+    apart = await ask.coverage("Conductors of the ferry Thistle end a contract near Brackwater.")
     right, wrong = [await ask.coverage(fire.format(dead)) for dead in (12, 40)]
     nobody = await ask.coverage("Nine ministers of Ruritania have resigned over the palace of Strelsau.")
 
@@ -132,7 +135,8 @@ async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, a
     assert right["figures"] == [{"figure": "dead", "value": "12", "agree": 2, "contradict": []}], "4 is older"
     (figure,) = wrong["figures"]
     assert (figure["agree"], {each["value"] for each in figure["contradict"]}) == (0, {"4", "12"})
-    assert (nobody["measured"], nobody["told"], nobody["owners"]) == (True, [], 0)
+    for answer in (nobody, apart):
+        assert (answer["measured"], answer["told"], answer["owners"]) == (True, [], 0)
     for answer, why in (
         (young, "the claim has no rare word"),
         (await ask.coverage("It rained."), "the claim is too short"),

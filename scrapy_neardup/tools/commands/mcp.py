@@ -10,6 +10,8 @@ import argparse
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import wraps
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -45,6 +47,7 @@ _TITLES = {
     "stories": "Stories that have changed",
     "changes": "Figures that have changed",
     "events": "Breaking events",
+    "figures": "Figures that each source prints",
     "one_site": "Articles on one site only",
     "story": "One story",
     "coverage": "Who reports it, and who only reprints it",
@@ -54,14 +57,11 @@ _TITLES = {
 
 def _address(value: str) -> tuple[str, int]:
     """Return host and port of an option."""
-    try:
+    with suppress(ValueError):
         parts = urlsplit(f"//{value}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-    if not host or port is None:
-        raise argparse.ArgumentTypeError(f"must be HOST:PORT, such as 127.0.0.1:8000, not {value!r}")
-    return host, port
+        if parts.hostname and parts.port is not None:
+            return parts.hostname, parts.port
+    raise argparse.ArgumentTypeError(f"must be HOST:PORT, such as 127.0.0.1:8000, not {value!r}")
 
 
 OPTIONS = (
@@ -87,15 +87,15 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
-    token = os.environ.get(TOKEN, "").strip()
-    if options.http:
-        names = _names(options.http[0], options.name, token)
+    token = os.environ.get(TOKEN, "").strip() if options.http else ""
+    names = _names(options.http[0], options.name, token) if options.http else []
     async with live_detector(options, values) as detector:
+        server = server_of(Ask(detector), token)
         if options.http:
             host, port = options.http
-            await _serve(server_of(Ask(detector), token), host, port, names)
+            await _serve(server, host, port, names)
         else:
-            await server_of(Ask(detector)).run_stdio_async()
+            await server.run_stdio_async()
     return 0
 
 
@@ -107,18 +107,15 @@ def _names(host: str, others: Sequence[str], token: str) -> list[str]:
             f"{TOKEN} is not set, and other machines can reach {' and '.join(names)}: put a long random text into this"
             " environment variable, which each client sends as a bearer token"
         )
-    if host in _EVERY_ADDRESS:
-        names = names[1:]
-    if not names:
+    if names == [host] and host in _EVERY_ADDRESS:
         raise InputError(f"--http {host} is every address of this machine: add --name with the one that clients use")
-    return names
+    return [name for name in names if name not in _EVERY_ADDRESS]
 
 
 def _is_loopback(host: str) -> bool:
-    try:
+    with suppress(ValueError):
         return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host == "localhost"
 
 
 async def _serve(server: MCPServer, host: str, port: int, names: Sequence[str]) -> None:
@@ -129,7 +126,8 @@ async def _serve(server: MCPServer, host: str, port: int, names: Sequence[str]) 
     hosts = [each for name in shown for each in (name, f"{name}:*")]
     origins = [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-    print_error(f"Serving http://{shown[1]}:{port}/mcp until Ctrl-C.")
+    known = f"requests to {' or '.join(shown)} are answered (--name adds a name)"
+    print_error(f"Serving http://{shown[1]}:{port}/mcp until Ctrl-C; {known}.")
     try:
         await server.run_streamable_http_async(
             host=host, port=port, stateless_http=True, json_response=True, transport_security=security
@@ -138,16 +136,14 @@ async def _serve(server: MCPServer, host: str, port: int, names: Sequence[str]) 
         raise InputError(f"--http: cannot listen on port {port} of {host}; name another one") from error
 
 
+@dataclass
 class _OneToken:
-    """Knows the token of the team."""
-
-    def __init__(self, token: str) -> None:
-        self._token = token
+    right: str
 
     async def verify_token(self, token: str) -> AccessToken | None:
         from mcp.server.auth.provider import AccessToken
 
-        is_right = secrets.compare_digest(token.encode(), self._token.encode())
+        is_right = secrets.compare_digest(token.encode(), self.right.encode())
         return AccessToken(token=token, client_id="team", scopes=[]) if is_right else None
 
 

@@ -34,6 +34,11 @@ from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, re
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
 
+# What a replay on a cluster counts.
+_TOLD = {
+    "repeated": "documents have the id of another one, so a match or original of this id may be either",
+    "crowded": "times a document shared a look-up key with so many that the newest were taken",
+}
 
 OPTIONS = (
     option(
@@ -135,23 +140,15 @@ async def _run(options: Options, values: Values) -> int:
         seconds = time.perf_counter() - start
     summary = _summary(counts, seconds) | {"events": levels, "stories_united": len(final_stories)}
     # The summary is on standard error if standard output has the verdicts, events or stories.
-    if options.json:
-        print_json(summary, stderr=STDOUT in paths)
-    elif counts["documents"]:
-        _print(summary, stderr=STDOUT in paths)
-    if status:
-        print_error(f"Ended early, after {counted(counts['documents'], 'document')}.")
-    elif not counts["documents"]:
-        print_error(f"{shown(options.input)}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
-    return status or int(counts["errors"] > 0)
+    return _end(options, options.input, summary, status, stderr=STDOUT in paths)
 
 
 def _run_on_cluster(options: Options, values: Values) -> int:
     """Replay on a cluster, whose packages nobody else needs."""
     for module in ("distributed", "pyarrow"):
         needed(module)
-    from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
-    from scrapy_neardup.tools.cluster.steps import Job
+    from scrapy_neardup.tools.cluster.archive import connected, replay_archive, resumed
+    from scrapy_neardup.tools.cluster.exchange import Job
 
     settings = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
     refused = {
@@ -169,25 +166,30 @@ def _run_on_cluster(options: Options, values: Values) -> int:
         raise InputError(f"{missing[0]}: is no file")
     inputs = tuple(path.resolve() for path in options.input)
     out = options.output.resolve()
-    job = resumed(Job(out, out, settings, inputs, time.time(), options.parquet))
+    job = resumed(Job(out, settings, inputs, out, options.parquet))
     start = time.perf_counter()
     with connected(options.cluster, options.workers) as client:
         print_error(f"Dask shows its progress at {client.dashboard_link}")
-        counts, told = Replay(client, job, print_error).run()
+        counts, told = replay_archive(client, job, print_error)
     for line in told:
         print_error(line)
-    if counts["crowded"]:
-        print_error(
-            f"{counts['crowded']:,} times a document shared a look-up key with so many that the newest were taken"
-        )
-    summary = _summary(counts, time.perf_counter() - start)
+    for name, what in _TOLD.items():
+        if counts[name]:
+            print_error(f"{counts[name]:,} {what}")
+    return _end(options, inputs[0], _summary(counts, time.perf_counter() - start), 0, stderr=False)
+
+
+def _end(options: Options, path: Path, summary: dict[str, Any], status: int, *, stderr: bool) -> int:
+    """Print the summary. Return the exit status."""
     if options.json:
-        print_json(summary)
-    elif counts["documents"]:
-        _print(summary, stderr=False)
-    if not counts["documents"]:
-        print_error(f"{inputs[0]}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
-    return int(counts["errors"] > 0)
+        print_json(summary, stderr=stderr)
+    elif summary["documents"]:
+        _print(summary, stderr=stderr)
+    if status:
+        print_error(f"Ended early, after {counted(summary['documents'], 'document')}.")
+    elif not summary["documents"]:
+        print_error(f"{shown(path)}: {_NO_DOCUMENT if summary['errors'] else 'the file has no documents'}")
+    return status or int(summary["errors"] > 0)
 
 
 def _summary(counts: Counter[str], seconds: float) -> dict[str, Any]:

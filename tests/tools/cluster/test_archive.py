@@ -11,7 +11,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -34,7 +33,7 @@ warc = pytest.importorskip("fastwarc.warc")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from scrapy_neardup.tools.cluster import archive, exchange, steps  # noqa: E402
+from scrapy_neardup.tools.cluster import archive, exchange, pairs  # noqa: E402
 
 NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
@@ -118,19 +117,19 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     rows = documents(160)
     inputs = tuple(write_inputs(tmp_path, rows))
     out = tmp_path / "out"
-    job = steps.Job(out, out, SETTINGS, inputs, time.time())
+    job = exchange.Job(out, SETTINGS, inputs, out)
 
     class Stopped(Exception):
         pass
 
     def stop(line: str) -> None:
-        if line.startswith("find_pairs: "):
+        if line.startswith("find_pairs: 16 "):
             raise Stopped
 
     with archive.connected(cluster, 1) as client, pytest.raises(Stopped):
-        archive.Replay(client, archive.resumed(job), stop).run()
+        archive.replay_archive(client, archive.resumed(job), stop)
     given = [*map(str, inputs), "--cluster", cluster, "-O", str(out)]
-    with pytest.raises(InputError, match="unfinished parts of other files or settings"):
+    with pytest.raises(InputError, match="unfinished ones of another replay"):
         command(given[1:], SETTINGS_GIVEN)
     assert command([*given, "--json"], SETTINGS_GIVEN) == 1  # there are wrong lines
     printed = capsys.readouterr()
@@ -165,6 +164,19 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     assert {name: found[name] for name in expected} == expected
     assert {status for status, *_ in expected.values()} >= {"original", "duplicate"}
     assert len({row["original"] for part in parts for row in part if row["would_drop"]}) > 20
+
+
+@pytest.mark.slow
+def test_ctrl_c_reaches_the_workers_too_and_ends_in_one_line(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.jsonl", documents(500))
+    given = "neardup replay in.jsonl -O out --cluster local --workers 1".split()
+    started = [sys.executable, "-m", "scrapy", *given]
+    with subprocess.Popen(started, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Dask shows its progress")
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr.readlines() == ["Interrupted.\n"]
+    assert process.returncode == 130
 
 
 def command(arguments: list[str], settings: dict[str, Any]) -> int:
@@ -229,32 +241,33 @@ def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str
     record.write(file)
 
 
-@pytest.mark.parametrize("most", [1 << 20, 500])
-def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
-    """With fewer postings in memory the same pairs are found, in one span of time after the other."""
-    monkeypatch.setattr(steps, "_POSTINGS_TOGETHER", most)
-    monkeypatch.setattr(exchange, "_MOST_BUFFERED", 32 * most)
+def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In bounded memory: also if the postings of one key are in several spans of time, runs and files."""
+    monkeypatch.setattr(exchange, "_MOST_BUFFERED", 500)
+    monkeypatch.setattr(pairs, "_TOGETHER", 300)
     draw = np.random.default_rng(1)
     seconds = draw.permutation(3000) * 16
     keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000)
-    job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), (), 0.0)
+    settings = NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200})
+    job = exchange.Job(tmp_path, settings, (Path("in.jsonl"),), tmp_path)
     for task, part in enumerate(np.array_split(np.arange(3000), 3)):
-        with exchange.writing(job.file("postings", task), steps._POSTINGS) as postings:
-            postings.add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
+        with exchange.writing(job.file("postings", task), exchange.POSTINGS) as add:
+            add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
+    with exchange.writing(job.file("ids", 0)) as add:
+        add(([1, 7, 7, 9, 1 << 63], [*map(exchange.pack, ("d", "a", "a", "b", "c"))]))
     before = psutil.Process().open_files()
-    steps.find_pairs(job, 3, 0, 0, 1 << 32)
-    pairs = exchange.read(job.file("pairs", 0))
-    assert len(pairs.to_batches()) > 1 or most > 500
+    counts = pairs.find_pairs(job, 3, 0, 0, 1 << 64)["counts"]
+    found = exchange.read(job.file("pairs", 0))
     assert psutil.Process().open_files() == before  # however many files there are
 
     expected = set()
+    crowded = 0
     for key in range(5, 10):
         of_key = sorted((seconds[address], address) for address in np.flatnonzero(keys == key).tolist())
         for place, (moment, address) in enumerate(of_key):
-            near = [other for then, other in of_key[max(0, place - 16) : place] if moment - then <= 7200]
-            expected |= {(address, other) for other in near}
-    found = [*zip(pairs["later"].to_pylist(), pairs["address"].to_pylist(), strict=True)]
+            near = [other for then, other in of_key[:place] if moment - then <= 7200]
+            crowded += len(near) > 16
+            expected |= {(address, other) for other in near[-16:]}
     assert len(found) == len(expected)
-    assert set(found) == expected
+    assert {*zip(found["place"].to_pylist(), found["address"].to_pylist(), strict=True)} == expected
+    assert counts == {"crowded": crowded, "repeated": 1}

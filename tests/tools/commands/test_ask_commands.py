@@ -137,9 +137,12 @@ def test_options_that_do_not_belong_together_are_refused(folder: Path, arguments
 async def test_a_model_sees_tools_that_only_read(folder: Path) -> None:
     async with served(folder) as client:
         tools = {each.name: each for each in (await client.list_tools()).tools}
-        told = [(await client.call_tool(name, {})).structured_content for name in ("stories", "changes", "events")]
+        told = [
+            (await client.call_tool(name, {})).structured_content
+            for name in ("stories", "changes", "events", "figures")
+        ]
 
-    assert tools.keys() == {"stories", "changes", "events", "one_site", "story", "coverage", "has_seen"}
+    assert tools.keys() == {"stories", "changes", "events", "figures", "one_site", "story", "coverage", "has_seen"}
     for each in tools.values():
         Draft202012Validator.check_schema(each.input_schema)
         Draft202012Validator.check_schema(each.output_schema)  # type: ignore[arg-type]
@@ -148,7 +151,7 @@ async def test_a_model_sees_tools_that_only_read(folder: Path) -> None:
         assert each.annotations is not None
         assert (each.annotations.read_only_hint, each.annotations.destructive_hint) == (True, False)
     counts = [len(answer[name]) for name, answer in zip(tools, told, strict=False) if answer is not None]
-    assert counts == [1, 3, 1]
+    assert counts == [1, 3, 1, 4]
 
 
 async def test_words_of_pages_are_marked_as_quotations(folder: Path) -> None:
