@@ -123,7 +123,9 @@ def test_the_first_document_s_title_is_the_headline(title: str) -> None:
     assert headline_of(members(title, "Another headline for the bridge")) == title
 
 
-@pytest.mark.parametrize("title", ["", "  ", "Northwire", "northwire.example", "Northwire News"])
+@pytest.mark.parametrize(
+    "title", ["", "  ", "Northwire", "northwire.example", "Northwire News", "Bridge", "Bridge falls into ..."]
+)
 def test_what_is_no_headline_is_passed_over(title: str) -> None:
     assert headline_of(members(title, "Bridge falls into the river")) == "Bridge falls into the river"
 
