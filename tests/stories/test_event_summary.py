@@ -89,7 +89,9 @@ def test_a_number_of_people_that_is_no_state_is_said_to_be_unconfirmed(
 
 
 def test_that_nobody_was_harmed_leads_no_message_unless_it_was_more_before() -> None:
-    nobody, somebody = ([(f"{source}.example", f"{who} was injured.") for source in "ab"] for who in ("No one", "1 man"))
+    nobody, somebody = (
+        [(f"{source}.example", f"{who} was injured.") for source in "ab"] for who in ("No one", "1 man")
+    )
     assert (Told(*nobody).summary, Told(*nobody).facts()) == ("", [])
     assert Told(*somebody, *nobody).summary.startswith("0 injured, was 1: two sources say so")
 
