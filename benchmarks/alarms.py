@@ -35,6 +35,7 @@ SETS = ("day-dev", "toll-dev")
 SETTINGS = NearDupSettings(store="memory://")
 LABELS = Path(__file__).parent / "labels"
 LARGE = 8  # sources of a story that must not be missed
+RINGING = ("breaking", "update")  # a disaster may go on in a story that has rung before
 SOON = 3 * HOUR  # after the second source of a disaster
 PAUSE = 24 * HOUR  # after a longer one the window is empty
 
@@ -178,7 +179,7 @@ def _is_raised(story: Story, outcome: Outcome) -> bool:
 
 
 def report_disasters(outcome: Outcome) -> None:
-    alarms = _alarms(outcome)
+    alarms = [event for event in outcome.events if event.level in RINGING]
     rows, ringing = [], set[int]()
     found = 0
     for row in _read("disasters"):
@@ -187,7 +188,7 @@ def report_disasters(outcome: Outcome) -> None:
         for each in sorted(ids, key=lambda each: outcome.times[each]):
             firsts.setdefault(outcome.owners[each], outcome.times[each])
         second = sorted(firsts.values())[1]
-        of_it = [n for n, event in enumerate(alarms) if ids & {outcome.ids.get(each.id, "") for each in event.members}]
+        of_it = [n for n, event in enumerate(alarms) if ids & _told_by(event, outcome)]
         ringing.update(of_it)
         first = min((alarms[number].time for number in of_it), default=None)
         is_soon = first is not None and first <= second + SOON
@@ -197,8 +198,14 @@ def report_disasters(outcome: Outcome) -> None:
     title = f"Disasters with 5 dead and more: {found} of {len(rows)} ring within 3 hours of the second source"
     print_table(title, ("disaster", "sources", "minutes after the second source", "soon"), rows)
     days = {int(each) // (24 * HOUR) for each in outcome.times.values()}
-    others = len(alarms) - len(ringing)
+    others = sum(event.level == "breaking" and n not in ringing for n, event in enumerate(alarms))
     print(f"\nOther alarms a day: {others / len(days):.2f} ({others} in {len(days)} days)")
+
+
+def _told_by(event: StoryEvent, outcome: Outcome) -> set[str]:
+    """Return the documents that an alarm tells: all members, of an update the one that tipped it."""
+    told = [event.item] if event.level == "update" else [each.id for each in event.members]
+    return {outcome.ids.get(each or "", "") for each in told}
 
 
 def _read(name: str) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from typing import cast
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Argument, Call, Client, ConflictError, Expected, answers, new_version, swap
+from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.ledgers import pack_ledger, pack_told
 from scrapy_neardup.records.stored_stories import (
     FIELDS,
@@ -27,7 +28,7 @@ from scrapy_neardup.records.stored_stories import (
 )
 from scrapy_neardup.records.stories import MUTED, StoryChange, StoryCounters, read_counters, read_members
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, may_unite, unite
+from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_UNITED, begin_story, count_join, unite
 from scrapy_neardup.rules.news import united_told, with_news
 from scrapy_neardup.story import Join, Member, Story
 
@@ -98,7 +99,7 @@ class Stories(Part):
         stays, moves = sorted(found, key=lambda each: each.key)
         if stays.key == moves.key:  # the one that was read last has what the other one brought
             return found[1].snapshot
-        if not may_unite(stays.counters, moves.counters):
+        if len(stays.counters.united) + len(moves.counters.united) >= MOST_UNITED * KEY_BYTES:
             return found[0].snapshot
         known = {*stays.members}
         begun = list[tuple[bytes, bytes]]()

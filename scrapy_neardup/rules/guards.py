@@ -27,6 +27,8 @@ NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in c
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
+THEME_SCORE = 0.40  # that two topics need whose texts share no phrase, and whose titles share hardly a word
+PHRASE, TITLE_WORDS = 0.03, 0.26  # containment of two texts, overlap of two titles
 SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
 _LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
@@ -201,6 +203,16 @@ def no_common_name(pair: Pair) -> Finding | None:
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
     return too_low("both have rare names, but none of them in common", measured)
+
+
+def only_one_theme(pair: Pair) -> Finding | None:
+    """Reports of one event share a phrase, or words of their titles; those of a person, a place or a theme need not."""
+    if pair.vector_cosine is not None or any(pair.tolls) or pair.likeness.containment >= PHRASE:
+        return None
+    if pair.title_overlap >= TITLE_WORDS:
+        return None
+    what = "score of the topics, without a common phrase, and under other titles"
+    return too_low(Measured(what, pair.topic_score, THEME_SCORE))
 
 
 def far_from_first(pair: Pair) -> Finding | None:

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
-from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -103,10 +102,6 @@ def begin_story(
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
     return [(bytes.fromhex(first.id), pack_member(replace(first, number=1)))]
-
-
-def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
-    return len(stays.united) + len(moves.united) < MOST_UNITED * KEY_BYTES
 
 
 def unite(

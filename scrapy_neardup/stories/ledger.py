@@ -85,9 +85,13 @@ def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
 
 
 def facts_of(states: Iterable[Fact]) -> list[Fact]:
-    """Return the last state of each kind: those that are new since the last signal first, then what means most."""
+    """Return the last state of each kind: those that are new since the last signal first, then what means most.
+
+    That nobody was harmed is no fact, unless the state before was higher.
+    """
     current = {each.state.kind: each for each in states}
-    return sorted(current.values(), key=lambda fact: (not fact.is_new, rank_of(fact.label)))
+    told = (fact for fact in current.values() if fact.old or fact.state.value[1] > 0)
+    return sorted(told, key=lambda fact: (not fact.is_new, rank_of(fact.label)))
 
 
 def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: bool = True) -> str:

@@ -48,6 +48,7 @@ def read_change(line: str) -> FigureChange:
 
 
 _FEWEST_VOTERS = 3
+_FEWEST_WORDS = 3
 _LONGEST_FILLER = 3  # characters of words that say little
 _BEGINNING = 6  # characters of a word; the rest is its ending
 
@@ -58,10 +59,12 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
     ``members`` are in the order they joined. It is the title that agrees best with the newest titles of the newer half
-    of the owners, of two the newer one. If none of them agree, it is the first title. A title that has a figure of
-    ``outdated`` is passed over; these are values that newer ones have replaced.
+    of the owners, of two the newer one. If none of them agree, it is the first title. A title that is cut or has one or
+    two words is passed over, and one that has a figure of ``outdated``; these are values that newer ones have replaced.
     """
     titles = [(member, title) for member in members if (title := _headline(member))]
+    whole = [row for row in titles if len(_words(row[1])) >= _FEWEST_WORDS and not row[1].endswith(("...", "…"))]
+    titles = whole or titles
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
     newest: dict[str, str] = {}

@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 
 import pytest
-from documents import Article, topic
+from documents import LANES, Article, topic
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.findings import Measured, ask
-from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE
+from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE, THEME_SCORE
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import news
@@ -41,7 +41,7 @@ DISTINCT = st.one_of(TOPICS, CUT, LONG)
 DAMAGED = st.one_of(DISTINCT, st.binary(max_size=255), st.tuples(TOPICS, TOPICS).map(lambda two: b"".join(two)[:255]))
 
 
-def record(**fields: str) -> Record:
+def record(**fields: str | int) -> Record:
     article = Article(**fields)  # type: ignore[arg-type]
     return new_record(article.fingerprint, article.document)
 
@@ -136,6 +136,24 @@ def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, 
     assert bool(related_topic_score(one, other, Policy())) == joins
     other.names = one.names
     assert related_topic_score(one, other, Policy()) > 0.28
+
+
+@pytest.mark.parametrize(
+    ("topic", "headline", "equal", "joins"),
+    [
+        ("uvwxabcdef", "uvwxy", 0, False),
+        ("uvwxabcdef", "abwxy", 0, True),
+        ("uvwxabcdef", "uvwxy", LANES // 16, True),
+        ("abcdefghuv", "uvwxy", 0, True),
+    ],
+)
+def test_a_theme_shares_neither_a_phrase_nor_words_of_titles(
+    topic: str, headline: str, equal: int, joins: bool
+) -> None:
+    old = record(text="one", topic="abcdefghij", headline="abcde")
+    new = record(text="two", like="one", equal=equal, topic=topic, headline=headline)
+    assert (topic_score(new.topic, old.topic) >= THEME_SCORE) == (topic != "uvwxabcdef")
+    assert bool(related_topic_score(new, old, Policy())) == joins
 
 
 @pytest.mark.parametrize(("terms", "joins"), [("abcdefgh", True), ("uvwyzabcde", False)])

@@ -88,6 +88,14 @@ def test_a_number_of_people_that_is_no_state_is_said_to_be_unconfirmed(
     assert told.report()["facts"] == []
 
 
+def test_that_nobody_was_harmed_leads_no_message_unless_it_was_more_before() -> None:
+    nobody, somebody = (
+        [(f"{source}.example", f"{who} was injured.") for source in "ab"] for who in ("No one", "1 man")
+    )
+    assert (Told(*nobody).summary, Told(*nobody).facts()) == ("", [])
+    assert Told(*somebody, *nobody).summary.startswith("0 injured, was 1: two sources say so")
+
+
 def test_the_dead_come_before_the_injured_before_homes_and_what_is_new_comes_first() -> None:
     lines = ["6 homes were destroyed.", "20 people were injured.", "7 people died."]
     told = Told(*[(f"{source}.example", line) for line in lines for source in "ab"])
@@ -123,7 +131,9 @@ def test_the_first_document_s_title_is_the_headline(title: str) -> None:
     assert headline_of(members(title, "Another headline for the bridge")) == title
 
 
-@pytest.mark.parametrize("title", ["", "  ", "Northwire", "northwire.example", "Northwire News"])
+@pytest.mark.parametrize(
+    "title", ["", "  ", "Northwire", "northwire.example", "Northwire News", "Bridge", "Bridge falls into ..."]
+)
 def test_what_is_no_headline_is_passed_over(title: str) -> None:
     assert headline_of(members(title, "Bridge falls into the river")) == "Bridge falls into the river"
 
