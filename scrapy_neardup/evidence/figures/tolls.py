@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import pairwise, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -38,6 +38,9 @@ _MOST_SENTENCES = 400
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
+_MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
+_ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
+_CLAUSE = 8  # characters of a script without spaces
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
 _WITH_CUE = {
@@ -46,7 +49,7 @@ _WITH_CUE = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-_AROUND = ("at least", "about", "more", "between", "from", "not news", "with others", "confirmed", "suspected")
+_AROUND = ("at least", "about", "between", "from", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 # Without a table, every sentence is taken to have such words.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
@@ -100,8 +103,24 @@ def _cues_of(language: str) -> _Cues:
     pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
     around = {role: pattern(words.get(role, "")) for role in _AROUND}
+    around["more"] = pattern(_increments(language))
     anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
     return _Cues(pattern("|".join(words.get("read as", ()))), rewritten, around, anywhere)
+
+
+def _increments(language: str) -> str:
+    """Return the phrases by which a figure adds to an earlier one. Between the two may stand whom it counts."""
+    roles = TABLES.get(language, {}).get("beside", {})
+    ahead, behind = ("|".join(roles.get(role, "").split()).replace("_", " ") for role in ("adding ahead", "adding behind"))
+    phrases = []
+    if language in _WITHOUT_SPACES:
+        phrases += [f"*(?:{ahead})[^ ,]{{0,6}} #"] if ahead else []
+        phrases += [f"# [^ ]{{0,4}}(?:{behind})"] if behind else []
+    else:
+        place = "|".join(roles.get("prepositions", "").split())
+        phrases += [f"(?:{ahead}) #"] if ahead else []
+        phrases += [rf"# (?:(?!(?:{place})(?!\w))[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"] if behind else []
+    return "|".join(phrases)
 
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
@@ -185,9 +204,10 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
-    for sentence, _ in read_sentences(text)[0][:_MOST_SENTENCES]:
+    for place, (sentence, _) in enumerate(read_sentences(text)[0][:_MOST_SENTENCES]):
         sentence = sentence[:_LONGEST]
-        if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
+        is_link = _HEAD < place and len(sentence) < _SHORTEST
+        if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
 
 
@@ -253,7 +273,8 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
     if not same:  # "12 dead. Another 5 are missing."
         return [toll._replace(is_increment=toll.is_increment and not told)]
     is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
-    is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND)
+    is_part = toll.low < same[0].low  # "Gunmen kill three. They shot at a car, killing two men."
+    is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND and not is_part)
     return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
 
 
@@ -280,7 +301,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
         if cues.around["between"].search(around):
             start = each
             continue
-        kind = _kind_of(each, start, around, cues)
+        kind = _kind_of(sentence.words, each, start, around, cues)
         low = start
         start = None
         if kind is None:
@@ -327,12 +348,21 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     return parts
 
 
-def _kind_of(each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
+def _has_died(behind: Sequence[str]) -> bool:
+    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
+    words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
+
+
+def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind = _OF_HEAD.get(label) or kind_of(label)
+    if kind in _MAY_DIE and _has_died(words[each.end : each.end + _REACH]):
+        return FigureKind.DEAD
     if kind is FigureKind.CASES and cues.around["confirmed"].search(around):
         return FigureKind.CONFIRMED_CASES
     if kind is FigureKind.CASES and cues.around["suspected"].search(around):
