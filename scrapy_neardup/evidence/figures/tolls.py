@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import chain, pairwise, takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -30,11 +30,9 @@ from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS
 from scrapy_neardup.evidence.figures.number_words import (
     CURRENCIES,
     HEDGES,
-    IDEOGRAPHS,
     MONTHS,
     TABLES,
     WORDS,
-    all_languages,
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import LETTERS, number_tokens
@@ -72,11 +70,6 @@ _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _WIDEST = 100  # times the low bound of a range
-_WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
-_LINES = re.compile(r"[.!?](?= )|[\n।。！？]")
-_DIGITS = re.compile(f"[0-9{IDEOGRAPHS}]")
-_HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
-_FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
 
 
@@ -191,39 +184,12 @@ def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
     return sentences
 
 
-def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
-    """Return kind and value of the numbers of people harmed, and of homes, that the beginning of an article tells.
-
-    They are the first of each kind. Most articles tell no harm beside a number, which is seen before they are read.
-    """
-    head = fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()
-    if not any(map(_counts_harm, _LINES.split(head))):
-        return []
-    found = tolls_of(title, text[:_LONGEST], language, of_people=True)
-    told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
-    return sorted(each for each in told.items() if each[0] in _HARM)
-
-
-def _counts_harm(line: str) -> bool:
-    """Decide whether folded words have a number, and a word that tells harm."""
-    words = _WORD.findall(line)
-    if not _DIGITS.search(line) and _number_words().isdisjoint(words):
-        return False
-    return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
-
-
-@lru_cache(maxsize=1)
-def _number_words() -> frozenset[str]:
-    small = (each.small.items() for each in all_languages().by_name.values())
-    return frozenset(word for word, value in chain.from_iterable(small) if value > 1)
-
-
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
     for place, (sentence, _) in enumerate(read_sentences(text)[0][:_MOST_SENTENCES]):
         sentence = sentence[:_LONGEST]
-        is_link = place > _HEAD and len(sentence) < _SHORTEST
+        is_link = place >= _HEAD and len(sentence) < _SHORTEST
         if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
 
