@@ -78,7 +78,7 @@ def test_a_later_value_is_told_if_it_says_more() -> None:
 
 
 def test_tolls_of_other_articles_and_parts_of_a_toll_are_left_out() -> None:
-    text = "A flood hit Belmora. At least 29 people were killed. Two men were killed there.\nNobody slept.\nFire kills 30\nSee also"
+    text = "A flood hit Belmora. At least 29 people were killed. Two men were killed there.\nNobody slept.\nFire kills 30"
     assert [int(each.low) for each in tolls_of("Flood in Belmora", text, "en")] == [29]
 
 

@@ -248,8 +248,7 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
     exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
-    is_of_head = toll.kind in of_head or bool(told)
-    if not is_head and (not is_of_head or _is_older(toll, of_head)):
+    if not is_head and _is_older(toll, told, of_head):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
@@ -257,16 +256,23 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
     if not same:  # "12 dead. Another 5 are missing."
         is_beside = any(each.kind < FigureKind.OTHER for each in told)
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
-    is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
-    is_part = toll.low < same[0].low  # "Gunmen kill three. They shot at a car, killing two men."
-    is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND and not is_part)
-    return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
+    return [toll] if _says_more(toll, same, is_head=is_head) else []
 
 
-def _is_older(toll: Toll, of_head: AbstractSet[FigureKind]) -> bool:
-    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below an arrest."""
+def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
+    if any((each.low, each.high) == (toll.low, toll.high) for each in same):
+        return False
+    # "Gunmen kill three. They shot at a car, killing two men."
+    is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low > same[0].low
+    is_of_news = is_of_event or toll.is_increment or toll.is_correction
+    return is_of_news or any(_is_within(toll, each) for each in same)
+
+
+def _is_older(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind]) -> bool:
+    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below other news."""
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    return is_of_police or (toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE)
+    is_vague = toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE
+    return is_of_police or is_vague or (not told and toll.kind not in of_head)
 
 
 def _is_within(toll: Toll, other: Toll) -> bool:
