@@ -44,8 +44,7 @@ def note(ledger: Ledger, tolls: Iterable[Toll], owner: bytes, document: bytes, t
     """
     by_kind: defaultdict[FigureKind, list[Toll]] = defaultdict(list)
     for toll in tolls:
-        if toll.kind is not FigureKind.MONEY:  # a toll does not name its currency
-            by_kind[toll.kind].append(toll)
+        by_kind[toll.kind].append(toll)
     for kind, found in by_kind.items():
         _note_kind(ledger, found, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
     ledger.printed = sorted(ledger.printed, key=_order)[-MOST_PRINTED:]

@@ -12,7 +12,7 @@ import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures.figure import find_figures
-from scrapy_neardup.evidence.figures.harm import harm_of_head
+from scrapy_neardup.evidence.figures.tolls import harm_of_head
 from scrapy_neardup.evidence.names import CASELESS_WORD, find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.figures.harm import harm_of_head
-from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
+from scrapy_neardup.evidence.figures.tolls import Toll, harm_of_head, tolls_of
 
 
 def _sentences() -> dict[str, list[tuple[str, str]]]:
@@ -78,7 +77,9 @@ def test_a_later_value_is_told_if_it_says_more() -> None:
 
 
 def test_tolls_of_other_articles_and_parts_of_a_toll_are_left_out() -> None:
-    text = "A flood hit Belmora. At least 29 people were killed. Two men were killed there.\nNobody slept.\nFire kills 30"
+    text = (
+        "A flood hit Belmora. At least 29 people were killed. Two men were killed there.\nNobody slept.\nFire kills 30"
+    )
     assert [int(each.low) for each in tolls_of("Flood in Belmora", text, "en")] == [29]
 
 

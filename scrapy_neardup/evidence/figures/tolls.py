@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import pairwise, takewhile, zip_longest
+from itertools import takewhile, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -28,11 +28,11 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
-    CURRENCIES,
-    HEDGES,
+    IDEOGRAPHS,
     MONTHS,
     TABLES,
     WORDS,
+    all_languages,
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import LETTERS, number_tokens
@@ -49,7 +49,7 @@ _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": F
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
 _ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _CLAUSE = 8  # characters of a script without spaces
-_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
+_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)  # a toll does not name its currency
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
 _WITH_CUE = {
     FigureKind.CASES: "disease",
@@ -70,7 +70,11 @@ _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _WIDEST = 100  # times the low bound of a range
-_LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
+_HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
+_FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
+_WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
+_LINES = re.compile(r"[.!?](?= )|[\n।。！？]")
+_DIGITS = re.compile(f"[0-9{IDEOGRAPHS}]")
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -184,6 +188,33 @@ def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
     return sentences
 
 
+def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
+    """Return kind and value of the numbers of people harmed, and of homes, that the beginning of an article tells.
+
+    They are the first of each kind. Most articles tell no harm beside a number, which is seen before they are read.
+    """
+    head = fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()
+    if not any(map(_counts_harm, _LINES.split(head))):
+        return []
+    found = tolls_of(title, text[:_LONGEST], language, of_people=True)
+    told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
+    return sorted(each for each in told.items() if each[0] in _HARM)
+
+
+def _counts_harm(line: str) -> bool:
+    """Decide whether folded words have a number, and a word that tells harm."""
+    words = _WORD.findall(line)
+    if not _DIGITS.search(line) and _number_words().isdisjoint(words):
+        return False
+    return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
+
+
+@lru_cache(maxsize=1)
+def _number_words() -> frozenset[str]:
+    tables = all_languages().by_name.values()
+    return frozenset(word for table in tables for word, value in table.small.items() if value > 1)
+
+
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
@@ -285,7 +316,6 @@ def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
     kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
     is_news = True
-    parts = _parts_of_sums(sentence)
     for each in sentence.placed:
         around = _around(sentence.words, each)
         is_news = not cues.says["not news"].search(around) and (start is None or is_news)
@@ -302,7 +332,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
         is_part = is_more and not is_first and kinds <= {kind}
         is_part = is_part or (not kinds and cues.says["with others"].search(around) is not None)
-        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
+        if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = is_more and is_first and not _is_beside_other(each, sentence)
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
@@ -316,27 +346,7 @@ def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
 
 def _around(words: list[str], each: Placed) -> str:
     """Return the words around a figure, for which "#" stands."""
-    before = words[max(0, each.first - _REACH) : each.first]
-    if before and before[-1] in CURRENCIES:
-        before.pop()  # "at least $3 million"
-    return " ".join((*before, "#", *words[each.end : each.end + _REACH]))
-
-
-def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
-    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
-    parts = []
-    for one, other in pairwise(sentence.placed):
-        between = sentence.words[one.end : other.first]
-        while between and between[-1] in HEDGES and between[-1] not in WORDS["and"]:
-            between.pop()
-        kinds = {one.figure.kind, other.figure.kind}
-        if not between or between[-1] not in WORDS["and"] or len(between) > _LONGEST_SUM:
-            continue
-        if len(between) == 1 and other.figure.kind == SILENT:
-            parts.append(one)  # "aged 37 and 46"
-        elif len(between) > 1 and (kinds & {0, PEOPLE} or len(kinds) == 1) and not any(map(meaning_of, between)):
-            parts += [one, other]
-    return parts
+    return " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
 
 
 def _has_died(behind: Sequence[str]) -> bool:
@@ -358,10 +368,9 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, 
         return FigureKind.CONFIRMED_CASES
     if kind is FigureKind.CASES and cues.says["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
-    is_year = kind is FigureKind.MONEY and _YEAR.fullmatch(each.figure.value)  # "Euro 2020"
     is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
     is_readable = is_whole or kind is FigureKind.SCORE
-    return None if is_year or not is_readable or kind in _NO_TOLLS else kind
+    return None if not is_readable or kind in _NO_TOLLS else kind
 
 
 def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) -> bool:
