@@ -74,7 +74,8 @@ _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {Fig
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _LINES = re.compile(r"[.!?](?= )|[\n।。！？]")
-_DIGITS = re.compile(f"[0-9{IDEOGRAPHS}]")
+_INDIC = "\u0900"  # from this script on, many sentences are short, and number words have many endings
+_NUMBERS = re.compile(f"[0-9{IDEOGRAPHS}{_INDIC}-\u0dff]")
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -204,7 +205,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 def _counts_harm(line: str) -> bool:
     """Decide whether folded words have a number, and a word that tells harm."""
     words = _WORD.findall(line)
-    if not _DIGITS.search(line) and _number_words().isdisjoint(words):
+    if not _NUMBERS.search(line) and _number_words().isdisjoint(words):
         return False
     return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
 
@@ -220,7 +221,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     yield title, fold(title[:_LONGEST]).casefold()
     for place, (sentence, _) in enumerate(read_sentences(text)[0][:_MOST_SENTENCES]):
         sentence = sentence[:_LONGEST]
-        is_link = place >= _HEAD and len(sentence) < _SHORTEST
+        is_link = place >= _HEAD and len(sentence) < _SHORTEST and sentence < _INDIC
         if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
 
