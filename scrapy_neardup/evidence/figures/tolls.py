@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -35,7 +35,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
     language_of,
 )
-from scrapy_neardup.evidence.figures.numbers import LETTERS, number_tokens
+from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -192,21 +192,16 @@ def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
 def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
     """Return kind and value of the numbers of people harmed, and of homes, that the beginning of an article tells.
 
-    They are the first of each kind. Most articles tell no harm beside a number, which is seen before they are read.
+    They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
     """
-    head = fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()
-    if not any(map(_counts_harm, _LINES.split(head))):
+    if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
     found = tolls_of(title, text[:_LONGEST], language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
 
 
-def _counts_harm(line: str) -> bool:
-    """Decide whether folded words have a number, and a word that tells harm."""
-    words = _WORD.findall(line)
-    if not _NUMBERS.search(line) and _number_words().isdisjoint(words):
-        return False
+def _tells_harm(words: Iterable[str]) -> bool:
     return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
 
 
@@ -228,8 +223,11 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
-    if of_people and not any(map(meaning_of, LETTERS.findall(folded))) and max(folded, default="") < CUT:
-        return _Sentence(sentence, folded, [], [])
+    if of_people:  # most sentences have no number of people
+        found = _WORD.findall(folded)
+        has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(found)
+        if not has_number or not _tells_harm(found):
+            return _Sentence(sentence, folded, found, [])
     folded = _SPLIT.sub(r"\1\2", folded)
     for found in reversed([*_RANGE.finditer(folded)]):
         if int(found[1]) < int(found[2]):  # what falls is a score, and no range
@@ -295,7 +293,7 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     if any((each.low, each.high) == (toll.low, toll.high) for each in same):
         return False
     # "Gunmen kill three. They shot at a car, killing two men."
-    is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low > same[0].low
+    is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or toll.is_increment or toll.is_correction
     return is_of_news or any(_is_within(toll, each) for each in same)
 
