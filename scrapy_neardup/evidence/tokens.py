@@ -43,9 +43,10 @@ BACKGROUND = _TABLE["background"]
 """A pattern for folded words by which a sentence tells what was known earlier, or another event."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-VAGUE, FUNCTION_WORDS, INCREMENTS, QUALIFIERS = (
-    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "increments", "qualifiers")
+VAGUE, FUNCTION_WORDS, QUALIFIERS = (
+    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
 )
+INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
 OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
 # "over", "under", "least", "most": what a bound is, by its word
 ABOUT = HEDGES.union(_TABLE["about"].split())

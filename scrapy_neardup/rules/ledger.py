@@ -44,22 +44,21 @@ def note(ledger: Ledger, tolls: Iterable[Toll], owner: bytes, document: bytes, t
     """
     by_kind: defaultdict[FigureKind, list[Toll]] = defaultdict(list)
     for toll in tolls:
-        if toll.kind is not FigureKind.MONEY:  # a toll does not name its currency
-            by_kind[toll.kind].append(toll)
+        by_kind[toll.kind].append(toll)
     for kind, found in by_kind.items():
         _note_kind(ledger, found, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
-    ledger.printed = sorted(ledger.printed, key=_time)[-MOST_PRINTED:]
+    ledger.printed = sorted(ledger.printed, key=_order)[-MOST_PRINTED:]
 
 
 def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> None:
     """Note what a document prints of one kind, unless its owner has said the same before."""
     own = [each for each in ledger.printed if each.owner == blank.owner and each.kind == blank.kind]
     before = (each for each in own if each.time <= blank.time and each.document != blank.document)
-    earlier = max(before, key=_time, default=None)
+    earlier = max(before, key=_order, default=None)
     new = _printed(tolls, earlier, blank)
     is_repeated = earlier is not None and new is not None and new.value == earlier.value
     if new is not None and new not in own and (new.is_correction or not is_repeated):
-        dropped = sorted((*own, new), key=_time)[:-MOST_OF_OWNER]
+        dropped = sorted((*own, new), key=_order)[:-MOST_OF_OWNER]
         ledger.printed = [each for each in (*ledger.printed, new) if each not in dropped]
 
 
@@ -93,7 +92,7 @@ def _total(tolls: Sequence[Toll]) -> Toll | None:
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:
     """Add the ledger of a story to that of another one, whose states are newer. What was told is not told again."""
-    stays.printed = sorted((*moves.printed, *stays.printed), key=_time)[-MOST_PRINTED:]
+    stays.printed = sorted((*moves.printed, *stays.printed), key=_order)[-MOST_PRINTED:]
     stays.states = [*moves.states, *stays.states]
     stays.changed = max(stays.changed, moves.changed)
     update_states(stays, sources)
@@ -106,7 +105,7 @@ def update_states(ledger: Ledger, sources: int) -> bool:
     """
     last, before = ledger.current, ledger.changed
     for kind in sorted({each.kind for each in ledger.printed}):
-        state = _state_of([each for each in ledger.printed if each.kind == kind], sources_needed(sources))
+        state = _next_state(last.get(kind), newest_of_owners(ledger, kind), sources_needed(sources))
         if state is not None and (kind not in last or state.value != last[kind].value):
             ledger.states = [*ledger.states, state]
             ledger.changed += 1
@@ -138,13 +137,14 @@ def newest_of_owners(ledger: Ledger, kind: int) -> list[PrintedFigure]:
     current: dict[bytes, PrintedFigure] = {}
     for each in (each for each in ledger.printed if each.kind == kind):
         known = current.get(each.owner)
-        if known is None or known.value != each.value:
+        if known is None or known.value != each.value or each.is_correction:
             current[each.owner] = each
-    return sorted(current.values(), key=_time)
+    return sorted(current.values(), key=_order)
 
 
-def _time(printed: PrintedFigure) -> int:
-    return printed.time
+def _order(printed: PrintedFigure) -> tuple[int, float]:
+    """Return what sorts by time. Of two values of one second the greater one is the newer: tolls rise."""
+    return printed.time, printed.low
 
 
 def _span(printed: PrintedFigure) -> tuple[float, float]:
@@ -154,25 +154,10 @@ def _span(printed: PrintedFigure) -> tuple[float, float]:
     return printed.low, math.inf if printed.high is None else printed.high
 
 
-def _state_of(printed: Sequence[PrintedFigure], needed: int) -> PrintedFigure | None:
-    """Return the state of a kind after all that was printed of it, which is given by time.
-
-    It is what the page says that was the first to print this value.
-    """
-    current: dict[bytes, PrintedFigure] = {}
-    state: PrintedFigure | None = None
-    for each in printed:
-        known = current.get(each.owner)
-        if known is None or known.value != each.value or each.is_correction:
-            current[each.owner] = each
-        state = _next_state(state, current.values(), needed)
-    return state
-
-
 def _next_state(state: PrintedFigure | None, current: Iterable[PrintedFigure], needed: int) -> PrintedFigure | None:
     """Return the newest value that enough owners print, of those that may follow the state."""
     owners: defaultdict[tuple[float, float], list[PrintedFigure]] = defaultdict(list)
-    for each in sorted(current, key=_time):
+    for each in sorted(current, key=_order):
         owners[each.value].append(each)
     enough = [each for each in owners.values() if len(each) >= needed]
     all_owners = sum(map(len, owners.values()))

@@ -131,6 +131,18 @@ def test_an_owner_counts_with_the_newest_value_that_it_prints() -> None:
     assert story.state.document == (3).to_bytes(8, "big"), "the first page that prints it"
 
 
+def test_of_two_values_of_one_second_the_greater_one_is_the_newer() -> None:
+    assert Story(2).dead("a", 16, time=1).dead("a", 14, time=1).dead("b", 16, time=2).states == ["16"]
+
+
+def test_a_state_does_not_fall_because_its_story_has_more_owners() -> None:
+    story = Story(owners=7)
+    for owner, number in zip("abcdefgh", (4, 4, 4, 4, 12, 12, 12, 7), strict=True):
+        story.dead(owner, number)
+    story.owners = 10
+    assert story.dead("i", 7).state.words == "12"
+
+
 def test_the_guesses_of_one_host_are_no_state() -> None:
     story = Story(4).dead("a", 4).dead("b", 4)
     for guess in range(5, 41):

@@ -8,11 +8,12 @@ out, and so are parts of another figure ("including three children").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import pairwise, zip_longest
+from itertools import takewhile, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -26,8 +27,15 @@ from scrapy_neardup.evidence.figures.counted import (
     meaning_of,
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
-from scrapy_neardup.evidence.figures.numbers import LETTERS, number_tokens
+from scrapy_neardup.evidence.figures.number_words import (
+    IDEOGRAPHS,
+    MONTHS,
+    TABLES,
+    WORDS,
+    all_languages,
+    language_of,
+)
+from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -38,7 +46,10 @@ _MOST_SENTENCES = 400
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
-_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
+_MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
+_ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
+_CLAUSE = 8  # characters of a script without spaces
+_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)  # a toll does not name its currency
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
 _WITH_CUE = {
     FigureKind.CASES: "disease",
@@ -46,11 +57,10 @@ _WITH_CUE = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-_AROUND = ("at least", "about", "more", "between", "from", "not news", "with others", "confirmed", "suspected")
-_ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 # Without a table, every sentence is taken to have such words.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
 _READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
+_NEVER = re.compile("(?!)")
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -60,10 +70,12 @@ _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _WIDEST = 100  # times the low bound of a range
-_WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
-_LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
+_WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
+_LINES = re.compile(r"[.!?](?= )|[\n।。！？]")
+_INDIC = "\u0900"  # from this script on, many sentences are short, and number words have many endings
+_NUMBERS = re.compile(f"[0-9{IDEOGRAPHS}{_INDIC}-\u0dff]")
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -88,10 +100,8 @@ class Toll(NamedTuple):
 class _Cues(NamedTuple):
     """What the words around a figure say of it, for one language."""
 
-    is_rewritten: re.Pattern[str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]  # "no one" is 0, "a first" is 1
-    around: dict[str, re.Pattern[str]]  # in a sentence in which "#" stands for the figure
-    anywhere: dict[str, re.Pattern[str]]  # in a sentence
+    says: dict[str, re.Pattern[str]]  # by their role; "#" stands for the figure
 
 
 @lru_cache(maxsize=64)
@@ -99,15 +109,27 @@ def _cues_of(language: str) -> _Cues:
     words = TABLES.get(language, {}).get("tolls", {})
     pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
-    around = {role: pattern(words.get(role, "")) for role in _AROUND}
-    anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
-    return _Cues(pattern("|".join(words.get("read as", ()))), rewritten, around, anywhere)
+    phrases = {**_UNLESS_KNOWN, **words, "read as": "|".join(words.get("read as", ())), "more": _increments(language)}
+    says = defaultdict(lambda: _NEVER, {role: pattern(each) for role, each in phrases.items()})
+    return _Cues(rewritten, says)
+
+
+def _increments(language: str) -> str:
+    """Return the phrases by which a figure adds to an earlier one. Between the two may stand whom it counts."""
+    roles = TABLES.get(language, {}).get("beside", {})
+    ahead, behind, place = (
+        "|".join(roles.get(role, "(?!)").split()).replace("_", " ")
+        for role in ("adding ahead", "adding behind", "prepositions")
+    )
+    if language in _WITHOUT_SPACES:
+        return f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
+    return rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
 
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
     """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
     if not phrases:
-        return re.compile("(?!)")
+        return _NEVER
     if not has_spaces:
         return re.compile(phrases.replace("*", "[^ ]*"))
     return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
@@ -145,7 +167,7 @@ def tolls_of(title: str, text: str, language: str = "", *, of_people: bool = Fal
         before = sentence.folded
         for toll in _tolls_in(sentence, context, cues):
             told += _news(toll, told, of_head, is_head=number < head)
-    is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
+    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
         for each in told
@@ -172,40 +194,51 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 
     They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
     """
-    words = _WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())
-    if not any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, set(words)))):
+    if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
     found = tolls_of(title, text[:_LONGEST], language, of_people=True)
-    if any(each.is_increment for each in found):  # unless another toll stands before it
-        found = tolls_of(title, text[:_LONGEST], language)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
+
+
+def _tells_harm(words: Iterable[str]) -> bool:
+    return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
+
+
+@lru_cache(maxsize=1)
+def _number_words() -> frozenset[str]:
+    tables = all_languages().by_name.values()
+    return frozenset(word for table in tables for word, value in table.small.items() if value > 1)
 
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
-    for sentence, _ in read_sentences(text)[0][:_MOST_SENTENCES]:
+    for place, (sentence, _) in enumerate(read_sentences(text)[0][:_MOST_SENTENCES]):
         sentence = sentence[:_LONGEST]
-        if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
+        is_link = place >= _HEAD and len(sentence) < _SHORTEST and sentence < _INDIC
+        if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
 
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
+    if of_people:  # most sentences have no number of people
+        found = _WORD.findall(folded)
+        has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(found)
+        if not has_number or not _tells_harm(found):
+            return _Sentence(sentence, folded, found, [])
     folded = _SPLIT.sub(r"\1\2", folded)
     for found in reversed([*_RANGE.finditer(folded)]):
         if int(found[1]) < int(found[2]):  # what falls is a score, and no range
             folded = f"{folded[: found.start()]}{found[1]} to {found[2]}{folded[found.end() :]}"
-    if cues.is_rewritten.search(folded):
+    if cues.says["read as"].search(folded):
         for pattern, replacement in cues.rewritten:
             folded = pattern.sub(replacement, folded)
-    elif of_people and not any(map(meaning_of, LETTERS.findall(folded))) and max(folded, default="") < CUT:
-        return _Sentence(sentence, folded, [], [])
     tokens, starts = number_tokens(folded)
     words = list(tokens)
     placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
-    if placed and (cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
+    if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     return _Sentence(sentence, folded, words, placed)
 
@@ -219,7 +252,7 @@ def _newest_values(words: list[str], placed: Sequence[Placed], cues: _Cues) -> l
         if kind and figure.kind in (0, PEOPLE):
             each = each._replace(figure=figure._replace(kind=kind))
         kind = 0
-        if following and following.first - each.end <= _GAP and cues.around["from"].search(_around(words, each)):
+        if following and following.first - each.end <= _GAP and cues.says["from"].search(_around(words, each)):
             before = filter(None, map(meaning_of, words[each.first :: -1]))
             kind = next((meaning.kind for meaning in before), 0)
         if not kind:
@@ -245,22 +278,31 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
     exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
-    if not is_head and _is_older(toll, of_head):
+    if not is_head and _is_older(toll, told, of_head):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
     if not same:  # "12 dead. Another 5 are missing."
-        return [toll._replace(is_increment=toll.is_increment and not told)]
-    is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
-    is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND)
-    return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
+        is_beside = any(each.kind < FigureKind.OTHER for each in told)
+        return [toll._replace(is_increment=toll.is_increment and not is_beside)]
+    return [toll] if _says_more(toll, same, is_head=is_head) else []
 
 
-def _is_older(toll: Toll, of_head: AbstractSet[FigureKind]) -> bool:
-    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below an arrest."""
+def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
+    if any((each.low, each.high) == (toll.low, toll.high) for each in same):
+        return False
+    # "Gunmen kill three. They shot at a car, killing two men."
+    is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
+    is_of_news = is_of_event or toll.is_increment or toll.is_correction
+    return is_of_news or any(_is_within(toll, each) for each in same)
+
+
+def _is_older(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind]) -> bool:
+    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below other news."""
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    return is_of_police or (toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE)
+    is_vague = toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE
+    return is_of_police or is_vague or (not told and toll.kind not in of_head)
 
 
 def _is_within(toll: Toll, other: Toll) -> bool:
@@ -269,28 +311,27 @@ def _is_within(toll: Toll, other: Toll) -> bool:
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
-    is_correction = cues.anywhere["corrects"].search(sentence.folded) is not None
+    is_correction = cues.says["corrects"].search(sentence.folded) is not None
     kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
     is_news = True
-    parts = _parts_of_sums(sentence)
     for each in sentence.placed:
         around = _around(sentence.words, each)
-        is_news = not cues.around["not news"].search(around) and (start is None or is_news)
-        if cues.around["between"].search(around):
+        is_news = not cues.says["not news"].search(around) and (start is None or is_news)
+        if cues.says["between"].search(around):
             start = each
             continue
-        kind = _kind_of(each, start, around, cues)
+        kind = _kind_of(sentence.words, each, start, around, cues)
         low = start
         start = None
         if kind is None:
             continue
         is_first = each == sentence.placed[0]
-        is_more = cues.around["more"].search(around) is not None
+        is_more = cues.says["more"].search(around) is not None
         # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
         is_part = is_more and not is_first and kinds <= {kind}
-        is_part = is_part or (not kinds and cues.around["with others"].search(around) is not None)
-        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
+        is_part = is_part or (not kinds and cues.says["with others"].search(around) is not None)
+        if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = is_more and is_first and not _is_beside_other(each, sentence)
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
@@ -304,52 +345,40 @@ def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
 
 def _around(words: list[str], each: Placed) -> str:
     """Return the words around a figure, for which "#" stands."""
-    before = words[max(0, each.first - _REACH) : each.first]
-    if before and before[-1] in CURRENCIES:
-        before.pop()  # "at least $3 million"
-    return " ".join((*before, "#", *words[each.end : each.end + _REACH]))
+    return " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
 
 
-def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
-    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
-    parts = []
-    for one, other in pairwise(sentence.placed):
-        between = sentence.words[one.end : other.first]
-        while between and between[-1] in HEDGES and between[-1] not in WORDS["and"]:
-            between.pop()
-        kinds = {one.figure.kind, other.figure.kind}
-        if not between or between[-1] not in WORDS["and"] or len(between) > _LONGEST_SUM:
-            continue
-        if len(between) == 1 and other.figure.kind == SILENT:
-            parts.append(one)  # "aged 37 and 46"
-        elif len(between) > 1 and (kinds & {0, PEOPLE} or len(kinds) == 1) and not any(map(meaning_of, between)):
-            parts += [one, other]
-    return parts
+def _has_died(behind: Sequence[str]) -> bool:
+    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
+    words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
 
 
-def _kind_of(each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
+def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind = _OF_HEAD.get(label) or kind_of(label)
-    if kind is FigureKind.CASES and cues.around["confirmed"].search(around):
+    if kind in _MAY_DIE and _has_died(words[each.end : each.end + _REACH]):
+        return FigureKind.DEAD
+    if kind is FigureKind.CASES and cues.says["confirmed"].search(around):
         return FigureKind.CONFIRMED_CASES
-    if kind is FigureKind.CASES and cues.around["suspected"].search(around):
+    if kind is FigureKind.CASES and cues.says["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
-    is_year = kind is FigureKind.MONEY and _YEAR.fullmatch(each.figure.value)  # "Euro 2020"
     is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
     is_readable = is_whole or kind is FigureKind.SCORE
-    return None if is_year or not is_readable or kind in _NO_TOLLS else kind
+    return None if not is_readable or kind in _NO_TOLLS else kind
 
 
 def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     if kind is FigureKind.SCORE:
         scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
-        if len(scores) > 1 or cues.anywhere["no match"].search(sentence.folded):
+        if len(scores) > 1 or cues.says["no match"].search(sentence.folded):
             return False
-    return kind not in _WITH_CUE or cues.anywhere[_WITH_CUE[kind]].search(context) is not None
+    return kind not in _WITH_CUE or cues.says[_WITH_CUE[kind]].search(context) is not None
 
 
 def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
@@ -362,6 +391,6 @@ def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tup
         low = Decimal(start.figure.value)
         if low < high <= _WIDEST * low:
             return low, high, "range"
-    if cues.around["at least"].search(around):
+    if cues.says["at least"].search(around):
         return high, None, "at least"
-    return high, high, "about" if cues.around["about"].search(around) else "exact"
+    return high, high, "about" if cues.says["about"].search(around) else "exact"
