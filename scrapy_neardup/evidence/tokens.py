@@ -316,24 +316,20 @@ def is_spelled(word: str, token: Token) -> bool:
     return word == token.text or (token.kind == "number" and word in _SPELLED.get(token.text, ()))
 
 
-def is_same_word(a: Token, b: Token) -> bool:
+def is_same_word(old: Token, new: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
-    if a.kind == b.kind == "time" and not any(map(str.isdigit, a.text + b.text)):
-        shorter, longer = sorted((a.text, b.text), key=len)
+    if old.kind == new.kind == "time" and not any(map(str.isdigit, old.text + new.text)):
+        shorter, longer = sorted((old.text, new.text), key=len)
         return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
-    if is_spelled(a.text, b) or is_spelled(b.text, a):
+    if is_spelled(old.text, new) or is_spelled(new.text, old):
         return True
-    if a.kind in FIRM or b.kind in FIRM:
-        return a.text == b.text and a.kind == b.kind
-    if _is_initial(a.text, b.text) or _is_initial(b.text, a.text):
-        return True
-    if "name" in (a.kind, b.kind):
-        return skeleton(a.text) == skeleton(b.text) != "" and a.text[0] == b.text[0]
-    return _are_alike(a.text, b.text) and not _is_other_form(a.text, b.text)
-
-
-def _is_initial(letter: str, word: str) -> bool:
-    return len(letter) == 1 and letter < FIRST_SYLLABIC and _ARABIC_PREFIX.sub("", word).startswith(letter)
+    if old.kind in FIRM or new.kind in FIRM:
+        return old.text == new.text and old.kind == new.kind
+    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and _ARABIC_PREFIX.sub("", old.text).startswith(new.text):
+        return True  # "Miller" became "M."; the other way round, somebody is named
+    if "name" in (old.kind, new.kind):
+        return skeleton(old.text) == skeleton(new.text) != "" and old.text[0] == new.text[0]
+    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
 
 
 def _is_other_form(a: str, b: str) -> bool:
