@@ -165,10 +165,12 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     sentences, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)
     olds = without_teasers(olds, bool(old.title))
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
-    known = BothTexts(new, old)
     found, cells = [], _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
-    for number, each in enumerate(align(sentences, olds)):
+    aligned = align(sentences, olds)
+    reworded = [each for each in aligned[bool(new.title) :] if each.partner and not each.is_equal]
+    known = BothTexts(new, old, has_one_edit=len(reworded) < 2)
+    for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
         above = sentences[max(0, number - 1)]
         cell = cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
@@ -212,7 +214,7 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
     if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    places, equal, has_moved = find_places(new, old)
+    places, equal, has_moved = find_places(new, old, is_only=known.has_one_edit)
     if equal:
         partners = _Partners(
             aligned, new, old, equal, has_moved=has_moved, is_title=is_title, may_have_dateline=number < _HEAD
@@ -277,9 +279,10 @@ class _Partners:
 
     def _is_alone(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
-        if len(places) != 1 or self.has_moved:
+        is_one = len(places) == 1 and not self.has_moved
+        if not places or not (is_one or places[0].is_only):
             return False
-        return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
+        return self.equal >= len(self.new) * (HALF if is_one and places[0].size <= SHORT else NEAR)
 
     def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
@@ -289,7 +292,7 @@ class _Partners:
         is_told = all(each.kind == "word" and known.has(each) for each in came)
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
             return False  # the text says the same
-        return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
+        return len(places) == 1 and places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:

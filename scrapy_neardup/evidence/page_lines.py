@@ -39,9 +39,13 @@ def words_of(text: str) -> frozenset[str]:
 
 
 class BothTexts:
-    """What is looked up in the old text as a whole, and of both texts."""
+    """What is looked up in the old text as a whole, and of both texts.
 
-    def __init__(self, new: Side, old: Side) -> None:
+    ``has_one_edit`` says that at most one sentence of the new text is reworded.
+    """
+
+    def __init__(self, new: Side, old: Side, *, has_one_edit: bool) -> None:
+        self.has_one_edit = has_one_edit
         self._side = old
         self.language = new.language
         self._paper = new.source  # others choose their names as they like

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import meaning_of
@@ -15,6 +16,7 @@ from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     BOUNDS,
+    CONJUNCTIONS,
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
@@ -37,6 +39,7 @@ _FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 _LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
 _BESIDE = 4  # words
+_LONGEST_SWAPPED = 4  # words
 _LONGEST_DATELINE = 5  # words
 _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
@@ -69,6 +72,7 @@ class Place(NamedTuple):
     before: str
     behind: str
     is_inside: bool
+    is_only: bool  # whether no other sentence of the text is reworded
     numbers: tuple[Token | None, Token | None] = (None, None)  # that stand next to the place in both sentences
 
     @property
@@ -108,10 +112,12 @@ class Place(NamedTuple):
     @property
     def is_opposite(self) -> bool:
         """Return whether a small word became its opposite, such as "before" and "after", or a letter another one."""
-        pair = {each.text for each in (*self.gone, *self.came)}
-        are_letters = all(len(each) == 1 and each < FIRST_SYLLABIC and each not in FUNCTION_WORDS for each in pair)
-        is_other = (are_letters and len(pair) == 2) or any(pair <= words for words in OPPOSITES)
-        return len(self.gone) == len(self.came) == 1 and len(pair) == 2 and is_other
+        if not self.gone or not self.came or self.size > 2:
+            return False
+        pairs = [{old.text, new.text} for old in self.gone for new in self.came if old.text != new.text]
+        letters = [each for pair in pairs for each in pair if len(each) == 1 and each < FIRST_SYLLABIC]
+        are_letters = len(pairs) == 1 and len(letters) == 2 and FUNCTION_WORDS.isdisjoint(letters)
+        return are_letters or any(pair <= words for pair in pairs for words in OPPOSITES)
 
     @property
     def is_other_bound(self) -> bool:
@@ -121,7 +127,8 @@ class Place(NamedTuple):
         words = [{each.text for each in side} & BOUNDS.keys() for side in (self.gone, self.came)]
         old, new = ({BOUNDS[word] for word in side} for side in words)
         is_more = words[0] | words[1] <= INCREMENTS and len(self.gone) == len(self.came)  # "two more", "two further"
-        return old != new and bool((old and new) or (any(self.numbers) and not is_more))
+        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in (*self.gone, *self.came))
+        return old != new and bool((old and new) or (not is_more and (are_bounds or any(self.numbers))))
 
     @property
     def is_qualified(self) -> bool:
@@ -140,23 +147,26 @@ class Place(NamedTuple):
         return self.size <= SHORT and is_left_out
 
 
-def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place], int, bool]:
+def find_places(new: Sequence[Token], old: Sequence[Token], *, is_only: bool) -> tuple[list[Place], int, bool]:
     """Return the places where two partners differ, how many new words are equal, and whether any of these moved.
 
     Numbers, names and the like moved only together with the next word: two that changed places say something else. If
-    too few words have one order, the sentences only share words: then none is equal.
+    too few words have one order, the sentences only share words: then none is equal. ``is_only`` says that no other
+    sentence of the text is reworded: then somebody changed just this, and no word counts as moved.
     """
     matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
     if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    moved = _moved(operations, new, old)
+    if is_only and (swap := _swap(operations, new, old)):
+        return [swap], len(new) - len(swap.came), False
+    moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
     places = []
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
         is_between = is_inside and start > 0 and stop < len(new)
-        place = Place(gone, came, *_beside(new, start, stop), is_between, _numbers_beside(new, start, stop))
+        place = Place(gone, came, *_beside(new, start, stop), is_between, is_only, _numbers_beside(new, start, stop))
         is_denial = len(operations) == 1 and any(
             each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT]
         )
@@ -164,6 +174,22 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
             places.append(place)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+
+
+def _swap(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Place | None:
+    """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A"."""
+    if len(operations) < 2 or len(new) != len(old):
+        return None
+    first, last = operations[0][0], operations[-1][1]
+    gone, came = old[first:last], new[first:last]
+    olds, news = ([each.text for each in side] for side in (gone, came))
+    for a, b in product(range(1, _LONGEST_SWAPPED + 1), repeat=2):
+        between = olds[a:-b]
+        if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
+            is_of_two = len(olds) == 2 and all(each.says for each in gone)  # not "said Lund", "Lund said"
+            is_swapped = is_of_two or not CONJUNCTIONS.issuperset(between)
+            return Place(list(gone[:a]), list(came[:b]), "", "", True, True) if is_swapped else None
+    return None
 
 
 def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:
@@ -235,7 +261,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
     other = _other_words(olds, news, has, may_be_known=not is_alone and not place.is_swap)
     if other is None and is_alone and not found:
-        other = _word_for_word(place, gone, came, has)
+        other = _word_for_word(place._replace(gone=gone, came=came), has)
     if other is not None:
         found.append(other)
     return [each._replace(before=place.before, behind=place.behind) for each in found], wording
@@ -261,30 +287,40 @@ def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_
     return None
 
 
-def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], has: Has) -> Difference | None:
-    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
+def _word_for_word(place: Place, has: Has) -> Difference | None:
+    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says.
+
+    Words that the old text has nowhere do, if no other sentence is reworded, however many words they replace.
+    """
+    gone, came = place.gone, place.came
     if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
     if place.is_opposite or place.is_other_bound or place.is_qualified:
         return Difference("word", _printed(gone), _printed(came))
-    olds, news = ([each for each in side if each.says_if_alone and each.kind != "negation"] for side in (gone, came))
+    olds, news = (
+        [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)
+    )
     are_hedges = all(each.text in ABOUT for each in (*olds, *news))
-    if not olds or not news or are_hedges or place.size > SHORT or _is_wording(olds, news, has):
+    if not news or are_hedges or all(each.text in VAGUE for each in news):
+        return None
+    is_unknown = any(each.says and each.kind not in FIRM and not has(each) for each in news)
+    if place.is_only and is_unknown and (gone or len(came) > 1) and not (say_nothing(olds) and say_nothing(news)):
+        return Difference("word", _printed(olds or gone), _printed(news))
+    if not olds or place.size > SHORT or _is_wording(olds, news, has, is_only=place.is_only):
         return None
     return Difference("word", _printed(olds), _printed(news))
 
 
-def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
+def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_only: bool) -> bool:
     """Decide whether words in the place of others say the same.
 
     A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
     """
     kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
-    texts = [each.text for each in (*olds, *news)]
-    if kinds == new_kinds == {"time"} or all(each.text in VAGUE for each in news):
+    if kinds == new_kinds == {"time"} or "name" in new_kinds:
         return True
-    may_be_known = "name" in kinds or (len(olds) != len(news) and not any(map(meaning_of, texts)))
-    if "name" in new_kinds or (may_be_known and all(map(has, news))):
+    is_other_length = len(olds) != len(news) and not any(meaning_of(each.text) for each in (*olds, *news))
+    if ("name" in kinds or (is_other_length and not is_only)) and all(map(has, news)):
         return True
     reporting = say_nothing(olds) + say_nothing(news)
     are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
@@ -366,7 +402,9 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
     for token in list(others):
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
-            if is_spelled("".join(each.printed for each in some[first:end]), token):
+            parts = some[first:end]
+            initials = "".join(each.text[0] for each in parts)
+            if initials == token.text or is_spelled("".join(each.printed for each in parts), token):
                 others.remove(token)
                 del some[first:end]
                 taken += 1

@@ -48,9 +48,11 @@ VAGUE, FUNCTION_WORDS, QUALIFIERS = (
 )
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
 OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
+CONJUNCTIONS = frozenset(_TABLE["conjunctions"].split())
 # "over", "under", "least", "most": what a bound is, by its word
 ABOUT = HEDGES.union(_TABLE["about"].split())
 BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) for word in words.split()}
+_OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 _VALUES = {word: int(value) for value, words in _SPELLED.items() for word in words}
 _KINDS: dict[str, TokenKind] = {
@@ -97,7 +99,7 @@ _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
 _LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med", "uli"
-_SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
+_SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
 class Token(NamedTuple):
@@ -112,12 +114,6 @@ class Token(NamedTuple):
     def value(self) -> str:
         """Return the value of a number as a decimal, and all else as it is printed."""
         return self.text if self.kind == "number" else self.printed
-
-    @property
-    def says_if_alone(self) -> bool:
-        """Return whether a word may change what a sentence says whose rest is equal: most short words do too."""
-        is_word = len(self.text) > 1 or self.kind != "word" or self.text > FIRST_SYLLABIC
-        return is_word and self.text not in FUNCTION_WORDS
 
     @property
     def says(self) -> bool:
@@ -188,7 +184,7 @@ class _Words(NamedTuple):
                 self.found[-1] = self.found[-1]._replace(closes=True)
         elif token[0].isdigit():
             return self._add_time(place)
-        elif token > _FIRST_UNSPACED and _UNSPACED.search(token):
+        elif not token.isascii() and _UNSPACED.search(token):
             self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
         else:
             return self._add_unit(place) or self._add_word(place)
@@ -217,7 +213,7 @@ class _Words(NamedTuple):
 
     def _add_word(self, place: int) -> int:
         token, following = self.raw[place : place + 2]
-        if self.language == "vi" and token in FUNCTION_WORDS:
+        if token in _OF_OTHER_LANGUAGES.get(self.language, ()):
             self.found.append(Token(token + _SYLLABLE, "word", token))
         elif token in _VALUES and following in all_languages().scales:
             value = _VALUES[token] * all_languages().scales[following]
@@ -321,30 +317,35 @@ def is_spelled(word: str, token: Token) -> bool:
     return word == token.text or (token.kind == "number" and word in _SPELLED.get(token.text, ()))
 
 
-def is_same_word(a: Token, b: Token) -> bool:
+def is_same_word(old: Token, new: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
-    if a.kind == b.kind == "time" and not (a.text + b.text).isdigit():
-        shorter, longer = sorted((a.text, b.text), key=len)
+    if old.kind == new.kind == "time" and not any(map(str.isdigit, old.text + new.text)):
+        shorter, longer = sorted((old.text, new.text), key=len)
         return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
-    if is_spelled(a.text, b) or is_spelled(b.text, a):
+    if is_spelled(old.text, new) or is_spelled(new.text, old):
         return True
-    if a.kind in FIRM or b.kind in FIRM:
-        return a.text == b.text and a.kind == b.kind
-    if "name" in (a.kind, b.kind):
-        return skeleton(a.text) == skeleton(b.text) != "" and a.text[0] == b.text[0]
-    return _are_alike(a.text, b.text) and not _is_other_form(a.text, b.text)
+    if old.kind in FIRM or new.kind in FIRM:
+        return old.text == new.text and old.kind == new.kind
+    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and _ARABIC_PREFIX.sub("", old.text).startswith(new.text):
+        return True  # "Miller" became "M."; the other way round, somebody is named
+    if "name" in (old.kind, new.kind):
+        return skeleton(old.text) == skeleton(new.text) != "" and old.text[0] == new.text[0]
+    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
 
 
 def _is_other_form(a: str, b: str) -> bool:
     """Decide whether words that are spelled alike do not mean the same.
 
     In Polish a letter tells those who are missing from the dead, in Turkish "not" is inside of words: "kapatilacagi",
-    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened.
+    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened. In
+    Hungarian a number is one word: "negyvenmilliard", "negymilliard".
     """
     meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
     shorter, longer = sorted((a, b), key=len)
     is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
-    return is_negated or (len(meanings) > 1 and meanings[0] != meanings[1])
+    is_number = any(a.endswith(scale) and b.endswith(scale) for scale in all_languages().scales if len(scale) > 4)
+    is_opposite = a != b and any(words >= {a, b} for words in OPPOSITES)
+    return is_opposite or is_negated or (is_number and a != b) or (len(meanings) > 1 and meanings[0] != meanings[1])
 
 
 @lru_cache(1 << 14)

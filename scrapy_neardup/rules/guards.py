@@ -13,7 +13,7 @@ from scrapy_neardup.rules.findings import Finding, Measured, applying, applying_
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
-LEAST_COMMON = 0.5  # mean share that two copies have in common
+LEAST_COMMON = 0.49  # mean share that two copies have in common
 LEAST_COMMON_OF_ONE_SOURCE = 0.67
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
@@ -66,18 +66,13 @@ def other_scope(pair: Pair) -> Finding | None:
     return applying(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
 
 
-def other_table(pair: Pair) -> Finding | None:
-    """Two tables of one source, such as two draws of a lottery."""
-    if pair.comparison is None or not pair.same_source or pair.same_page or pair.same_text:
-        return None
-    return applying_if(pair.comparison.has_other_figures, "two tables of one source: more than two figures differ")
-
-
 def other_form(pair: Pair) -> Finding | None:
-    """Two reports of one form: their beginnings have other names in the same places."""
-    if pair.comparison is None or pair.same_page or pair.same_text:
+    """Two reports of one form: their beginnings have other names in the same places, or a table has other figures."""
+    compared = pair.comparison
+    if compared is None or pair.same_page or pair.same_text:
         return None
-    return applying_if(pair.comparison.has_other_names, "two reports of one form, filled in with other names")
+    is_other = compared.has_other_names or (pair.same_source and compared.has_other_figures)
+    return applying_if(is_other, "two reports of one form, filled in with other names or figures")
 
 
 # No copy

@@ -61,6 +61,25 @@ CONTENT = [
     ("ko", "창고에서 시작된 불로 직원 {세|아홉} 명이 병원으로 옮겨졌다."),
     ("ur", "پولیس کے مطابق ڈرائیور نشے میں {نہیں تھا|تھا}۔"),
     ("sw", "Bandari ya mji wa zamani {itafungwa|itafunguliwa} siku ya Ijumaa."),
+    # One sentence of the text is reworded, and it may be reworded in several places.
+    ("en", "The mayor will stay {treasurer|home secretary}. Her home is far from the office of the secretary."),
+    ("en", "The pilot is to be {fined|suspended} but avoids {suspension|a fine} for the landing on the old road."),
+    ("en", "Clerks {resigned|retracted} their {appointment|resignation} on Monday, the union of the county wrote."),
+    (
+        "en",
+        "Unions of the county say that the march to the harbour {will take place on Saturday despite|may be called off"
+        " after} the attack on the tram depot by the river.",
+    ),
+    ("fr", "Ce médicament traite {les troubles de l'attention avec ou sans fièvre|la migraine}, et il est bon marché."),
+    ("en", "The town of {Oldfen sued Tarnwick|Tarnwick sued Oldfen} over the bridge between the two markets."),
+    ("ar", "{غلب الهلال الاتحاد|غلب الاتحاد الهلال} في المباراة النهائية أمس في المدينة بحضور كبير."),
+    ("en", "The bond that the county sold matures on {15.12.2026|15.12.2028} and pays four percent."),
+    ("en", "The new track ends 50 {m|km} from the old church of the village."),
+    ("en", "The ferry {was closed|will be closed} to lorries at the weekend."),
+    ("hu", "{Negyvenmilliárd|Négymilliárd} forinttal csökkent ősszel a falvak adóssága."),
+    ("ru", "Ерлан Сапаров назначен {заместителем руководителя|руководителем} канцелярии области."),
+    ("ja", "これはTarnfield Paper{渋谷|池袋}PARK店のオープンを記念し、秋に発売される。"),
+    ("th", "โครงการใช้เงิน 41,000 {ล้าน|พันล้าน}บาท เป็นเวลา 23 ปี"),
 ]
 WORDING = [
     ("en", "Twenty trees fell in the storm, the mayor {said|stated}."),
@@ -82,6 +101,8 @@ WORDING = [
     ("id", "Sekolah itu memiliki {dua belas|12} kelas dan sebuah lapangan."),
     ("ta", "திருவிழாவில் {ஏழு|7} கடைகள் தீயில் எரிந்தன."),
     ("zh", "市长{表示|说}，新的图书馆将在秋天落成。"),
+    ("en", "The series was {produced and shot|shot and produced} by people of the valley."),
+    ("pl", "Most będzie {także|również} dla rowerów, napisała gazeta z doliny."),
 ]
 BEFORE = {"en": "The report came out this morning.", "zh": "报道于今天早上发布。"}
 

@@ -26,7 +26,7 @@ NOT_BY_TOPIC: Sequence[Guard] = (
 )
 NOT_BY_NAMES: Sequence[Guard] = (guards.few_common_names, guards.other_meaning)
 """Asked of two languages, after ``NOT_BY_TOPIC``."""
-NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
+NO_MATCH: Sequence[Guard] = (guards.other_form,)
 """Asked last, unless a proof decided: if one applies, the pair is no match at all."""
 
 

@@ -260,7 +260,7 @@ async def test_comparison_of_two_reports_of_one_form() -> None:
     comparison = await compare(report("Harbour Optics", 12, 3), report("Northern Cement", 31, 14), NearDupSettings())
 
     assert comparison.status == "original"
-    assert comparison.why[-1] == "two reports of one form, filled in with other names"
+    assert comparison.why[-1] == "two reports of one form, filled in with other names or figures"
 
 
 async def test_comparison_of_strangers() -> None:
