@@ -8,7 +8,7 @@ from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
-from scrapy_neardup.evidence.tokens import BACKGROUND
+from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -20,6 +20,7 @@ _CREDIT = re.compile(
 )
 _QUOTES = re.compile('["„“”«»]')
 _BACKGROUND = re.compile(BACKGROUND)
+_HANGING = re.compile(rf"(?i)\W*(?:{HANGING})(?!\w)")
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
@@ -47,10 +48,11 @@ def find_lead(headline: str, text: str) -> str:
 
 
 def is_quotable(sentence: str) -> bool:
-    """Decide whether a line is a whole sentence of an article, and no caption, heading or part of a quotation."""
+    """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
     is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
-    return is_long and is_whole and not _CREDIT.search(sentence) and len(_QUOTES.findall(sentence)) % 2 == 0
+    is_alone = not _CREDIT.search(sentence) and not _HANGING.match(sentence)
+    return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0
 
 
 def is_background(sentence: str) -> bool:

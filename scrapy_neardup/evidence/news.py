@@ -28,8 +28,9 @@ LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
+_FEWEST_TERMS = 6  # of a sentence without a new figure: most shorter ones depend on their neighbours
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-LEAST_SCORE, LEAST_OF_VERSION = 7.0, 4.0  # the texts of two versions of an article tell what is new
+LEAST_SCORE, LEAST_OF_VERSION = 8.0, 4.0  # the texts of two versions of an article tell what is new
 _REPEATS = 1  # is taken from the score of a sentence for each term of the title that was told: it says it again
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
@@ -111,9 +112,11 @@ def news_among(
 
 
 def _has_new_figure(codes: Sequence[int], known: AbstractSet[int]) -> bool:
-    """Decide whether a figure is new, or none is written in digits or known words."""
-    figures = _slots([code for code in codes if code & FIGURE])
-    return not figures or not figures <= known
+    """Decide whether a figure is new, or if none is written in digits or known words, enough of the terms are."""
+    if figures := _slots([code for code in codes if code & FIGURE]):
+        return not figures <= known
+    terms = _slots(codes)
+    return len(terms - known) >= _LEAST_SHARE * len(terms)
 
 
 def _slots(codes: Iterable[int]) -> set[int]:
@@ -142,9 +145,11 @@ def _score(codes: Sequence[int], known: Collection[int], about: Collection[int],
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     share = len(new) / max(1, len(weights))
+    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
     if share < _LEAST_SHARE or (about and not weights.keys() & about):
         return 0.0
-    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    if not has_figure and len(weights) < _FEWEST_TERMS:
+        return 0.0
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
     if not has_figure and (not repeated or (share < _OWN_SHARE and not of_title)):

@@ -45,6 +45,17 @@ async def test_news_is_what_the_story_had_not_told(newsroom: Newsroom) -> None:
     assert again.news == (), "the story has told it"
 
 
+async def test_news_is_what_no_part_of_a_united_story_had_told(newsroom: Newsroom) -> None:
+    added = "Inspector Halvorsen sold the Tarnfield fire brigade and 14 engines to a museum in Aldmouth."
+    first, _ = await publish_update(newsroom, "")
+    other = await newsroom.publish("flood", "s9", MINUTE, text=f"{added}\n{text('flood')}")
+    assert other.story == other.id != first.story
+    part = Member(other.id, "", "", "s9.example", "s9.example", "original")
+    await newsroom.detector.index.stories.unite(first.story or "", part)
+    late = await newsroom.publish("fire", "s2", 2 * MINUTE, text=f"{added}\n{OLD}\n{text('fire')}")
+    assert late.news == (), "the other part has told it"
+
+
 async def test_a_document_that_is_checked_again_has_the_same_news(newsroom: Newsroom) -> None:
     await newsroom.publish("fire", "s0", 0, text=f"{OLD}\n{text('fire')}")
     document = newsroom.article("fire", "s1", MINUTE, text=f"{ADDED}{OLD}\n{text('fire')}")
@@ -128,7 +139,7 @@ def test_what_a_story_has_told_is_bounded() -> None:
 def test_news_is_bounded() -> None:
     names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
     sentences = [
-        f"Inspector {each} said that {at + 21} people fled Tarnfield by boat{' ever' * 60}."
+        f"Inspector {each} said that {at + 21} people fled Tarnfield by boat{' ever' * 40}."
         for at, each in enumerate(names)
     ]
     news = news_among(
@@ -163,6 +174,8 @@ def test_background_and_what_follows_it_are_no_news(line: str) -> None:
         "Subscribe to the Skerrow Herald for 12 coins a month and read everything first.",
         "Об этом сообщают в пресс-службе порта города Скерроу.",
         "Halvorsen disclosed this to the readers of the Tuesday edition.",
+        "They arrested 14 dock workers near Tarnfield on Tuesday evening.",
+        "Мы задержали 14 докеров под Тарнфилдом во вторник вечером, сказал Халворсен.",
     ],
 )
 def test_a_line_of_the_source_is_no_news(line: str) -> None:
