@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -57,7 +58,13 @@ def is_quotable(sentence: str) -> bool:
 
 def is_background(sentence: str) -> bool:
     """Decide whether a sentence tells what was known earlier, or another event: "Last week a student was killed"."""
-    return _BACKGROUND.search(fold(sentence[:_OPENING]).casefold()) is not None
+    return are_background([sentence])[0]
+
+
+def are_background(sentences: Sequence[str]) -> list[bool]:
+    """Decide of each sentence, which has no end of a line, whether it is background."""
+    openings = fold("\n".join(each[:_OPENING] for each in sentences)).casefold()
+    return [_BACKGROUND.search(each) is not None for each in openings.split("\n")]
 
 
 def tells_headline(headline: str, sentence: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from newsdesk import MINUTE, Newsroom, opened, text
 
 from scrapy_neardup.crawl.component import tags_of
-from scrapy_neardup.document import Verdict
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
 from scrapy_neardup.records.ledgers import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
@@ -197,7 +197,15 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     assert found == ((new,) if is_news else ())
 
 
-def test_a_told_toll_is_no_news() -> None:
+@pytest.mark.parametrize(
+    ("told", "is_news"),
+    [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)],
+)
+def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'
-    told = told_by("", "In Skerrow 3 people died on the scene, the police said.", "en")
-    assert news_among([sentence], "Three die in Skerrow", told, [sentence], "en") == ()
+    document = Document("1" * 16, "", "", "Three die in Skerrow", sentence, 0, language="en")
+    first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
+    member = replace(first, id=document.id, status="related")
+    join = Join(first, member, document=document, language="en", sentences=(sentence,))
+    joined = with_news([], Ledger(), StoryCounters(), join, StoredText.of("Harbour", told))
+    assert joined.member.news == ((sentence,) if is_news else ())
