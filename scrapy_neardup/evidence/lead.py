@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
-from scrapy_neardup.evidence.tokens import BACKGROUND
+from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -20,6 +21,7 @@ _CREDIT = re.compile(
 )
 _QUOTES = re.compile('["„“”«»]')
 _BACKGROUND = re.compile(BACKGROUND)
+_HANGING = re.compile(rf"(?i)\W*(?:{HANGING})(?!\w)")
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
@@ -47,15 +49,22 @@ def find_lead(headline: str, text: str) -> str:
 
 
 def is_quotable(sentence: str) -> bool:
-    """Decide whether a line is a whole sentence of an article, and no caption, heading or part of a quotation."""
+    """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
     is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
-    return is_long and is_whole and not _CREDIT.search(sentence) and len(_QUOTES.findall(sentence)) % 2 == 0
+    is_alone = not _CREDIT.search(sentence) and not _HANGING.match(sentence)
+    return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0
 
 
 def is_background(sentence: str) -> bool:
     """Decide whether a sentence tells what was known earlier, or another event: "Last week a student was killed"."""
-    return _BACKGROUND.search(fold(sentence[:_OPENING]).casefold()) is not None
+    return are_background([sentence])[0]
+
+
+def are_background(sentences: Sequence[str]) -> list[bool]:
+    """Decide of each sentence, which has no end of a line, whether it is background."""
+    openings = fold("\n".join(each[:_OPENING] for each in sentences)).casefold()
+    return [_BACKGROUND.search(each) is not None for each in openings.split("\n")]
 
 
 def tells_headline(headline: str, sentence: str) -> bool:

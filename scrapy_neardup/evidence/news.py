@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
-from scrapy_neardup.evidence.lead import is_background, is_quotable
+from scrapy_neardup.evidence.lead import are_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import SAY_NOTHING
 from scrapy_neardup.text.display import one_line
@@ -28,8 +27,10 @@ LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
+_SHARE_OF_FEW, _FEW_TOLD = 0.55, 200  # if one text is told, a sentence with half of its terms mostly says the same
+_FEWEST_TERMS = 6  # of a sentence without a new figure: most shorter ones depend on their neighbours
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-LEAST_SCORE, LEAST_OF_VERSION = 7.0, 4.0  # the texts of two versions of an article tell what is new
+_LEAST_SCORE, _LEAST_OF_VERSION = 8.0, 4.0  # the texts of two versions of an article tell what is new
 _REPEATS = 1  # is taken from the score of a sentence for each term of the title that was told: it says it again
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
@@ -51,9 +52,10 @@ def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Compa
     known = [" ".join(line.split()) for line in learned]
     read: list[str] = []
     passed, before = 0, ""
-    for each in whole_sentences(text[:_MOST_READ]):
+    sentences = whole_sentences(text[:_MOST_READ])
+    for each, is_background in zip(sentences, are_background(sentences), strict=False):
         passed -= 1
-        if is_background(each):
+        if is_background:
             passed = _BEHIND_BACKGROUND
         elif passed < 0 and not before.endswith(",") and not _is_among(each, known):
             read.append(each)
@@ -71,7 +73,8 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
 
 def told_by(title: str, text: str, language: str = "") -> list[int]:
     """Return the hashes of the terms of an article, and of its language."""
-    return [language_mark(language), *_slots(_codes(f"{title}\n{text[:_MOST_READ]}", language))]
+    codes = _codes(language, title, " ".join(text[:_MOST_READ].split("\n")))
+    return [language_mark(language), *_slots(chain.from_iterable(codes))]
 
 
 def language_mark(language: str) -> int:
@@ -85,21 +88,26 @@ def news_among(
     told: Collection[int],
     new_tolls: Sequence[str] = (),
     language: str = "",
-    least: float = LEAST_SCORE,
+    *,
+    is_version: bool = False,
 ) -> tuple[str, ...]:
     """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``.
 
-    ``new_tolls`` are sentences with a toll that the story has not told.
+    ``new_tolls`` are sentences with a toll that the story has not told. If the article is a version of another one,
+    its sentences are those that the other text does not hold.
     """
     known = set(told)
-    about = _slots(_codes(title, language))
-    left = {place: _codes(sentence, language) for place, sentence in enumerate(sentences)}
+    least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
+    least_share = _LEAST_SHARE if is_version or len(known) >= _FEW_TOLD else _SHARE_OF_FEW
+    of_title, *of_sentences = _codes(language, " ".join(title.split()), *sentences)
+    about = _slots(of_title)
+    left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    tolls = {at for at in left if _is_among(sentences[at], new_tolls) and _has_new_figure(left[at], known)}
+    tolls = {at for at in left if _is_among(sentences[at], new_tolls)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {at: _score(codes, known, about, pages) * chances[at] for at, codes in left.items()}
+        scores = {at: _score(codes, known, about, pages, least_share) * chances[at] for at, codes in left.items()}
         scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
@@ -110,44 +118,42 @@ def news_among(
     return tuple(news)
 
 
-def _has_new_figure(codes: Sequence[int], known: AbstractSet[int]) -> bool:
-    """Decide whether a figure is new, or none is written in digits or known words."""
-    figures = _slots([code for code in codes if code & FIGURE])
-    return not figures or not figures <= known
-
-
 def _slots(codes: Iterable[int]) -> set[int]:
     return {code % NAME for code in codes}
 
 
 def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
     """Return the hashes of the terms of a sentence that were not told, those of names and figures first."""
-    codes = sorted(_codes(sentence, language), key=lambda code: code < NAME)
+    codes = sorted(chain.from_iterable(_codes(language, sentence)), key=lambda code: code < NAME)
     return [term for term in dict.fromkeys(code % NAME for code in codes) if term not in told]
 
 
-def _codes(text: str, language: str) -> list[int]:
-    """Return the codes of the terms of a text. A number in words has the code of its digits."""
-    folded = _DIGITS.sub(r" \g<0> ", fold(text))
+def _codes(language: str, *texts: str) -> list[list[int]]:
+    """Return the codes of the terms of each line of some texts. A number in words has the code of its digits too."""
+    folded = _DIGITS.sub(r" \g<0> ", fold("\n".join(texts)))
     small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
-    numbers = sorted(
-        {str(small[word]) for word in small.keys() & _LETTERS.findall(folded.casefold()) if small[word] > 1}
-    )
-    codes = term_codes(folded.lower() if folded.isupper() else folded, " ".join(numbers))
-    return [code for code in codes if code < NO_TERM and code % NAME not in _SMALL_WORDS]
+    for word in small.keys() & _LETTERS.findall(folded.casefold()):
+        if small[word] > 1:
+            folded = re.sub(rf"(?i)\b{word}\b", rf"\g<0> {small[word]}", folded)
+    lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]
+    codes = map(term_codes, lines)
+    return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]
 
 
-def _score(codes: Sequence[int], known: Collection[int], about: Collection[int], pages: Counter[int]) -> float:
+def _score(
+    codes: Sequence[int], known: Collection[int], about: Collection[int], pages: Counter[int], least_share: float
+) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     share = len(new) / max(1, len(weights))
-    if share < _LEAST_SHARE or (about and not weights.keys() & about):
-        return 0.0
     has_figure = any(code & FIGURE and code % NAME in new for code in codes)
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    if not has_figure and (not repeated or (share < _OWN_SHARE and not of_title)):
+    if share < least_share or not weights.keys() & (about or weights.keys()):
+        return 0.0
+    is_of_page = repeated and len(weights) >= _FEWEST_TERMS and (share >= _OWN_SHARE or of_title)
+    if not has_figure and not is_of_page:
         return 0.0  # its page is about something else, or it is told in other words
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title

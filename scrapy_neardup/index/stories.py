@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
+from scrapy_neardup.evidence.news import told_by
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Argument, Call, Client, ConflictError, Expected, answers, new_version, swap
@@ -68,6 +69,9 @@ class Stories(Part):
         before = story.counters.joined
         states = story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
+        other = stories.get(bytes.fromhex(join.also.id)) if join.also else None
+        if isinstance(other, StoredStory):
+            story.told = united_told(other.told, story.told)
         join = with_news(story.told, story.ledger, counters, join, first_text)
         to_keep = count_join(
             counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
@@ -107,6 +111,8 @@ class Stories(Part):
             first = found[1].key
             text = (await self.partition.texts(client, {first})).get(first)
             begun = begin_story(found[1].counters, found[1].ledger, other, text)
+            if text is not None:
+                found[1].told = told_by(text.title, text.text, other.language)
             found[1].members.update(begun)
         moving = read_members(moves.members.items())
         ledgers = stays.ledger, moves.ledger

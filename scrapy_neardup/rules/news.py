@@ -10,12 +10,12 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, new_terms, news_among, told_by
+from scrapy_neardup.evidence.news import language_mark, new_terms, news_among, told_by
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.story import Join, Ledger
+from scrapy_neardup.story import VAGUE, Join, Ledger
 
 MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
@@ -42,7 +42,7 @@ def with_news(
     """
     tolls = {(each.kind, each.low) for each in ledger.printed}
     if not counters.joined and first_text is not None:
-        told[:] = told_by(first_text.title, first_text.text, join.first.language)
+        told[:] = united_told(told, told_by(first_text.title, first_text.text, join.first.language))
         first_tolls = cached_tolls_of(first_text.title, first_text.text, join.first.language)
         tolls |= {(each.kind, float(each.low)) for each in first_tolls}
         lead = find_lead(first_text.title, first_text.text)
@@ -65,10 +65,14 @@ def _news_of(
     if not join.sentences or not (is_version or language_mark(join.language) in told):
         return ()
     printed = cached_tolls_of(document.title, document.text, document.language)
-    counted = [each for each in printed if each.kind is not FigureKind.MONEY]
-    new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
-    least = LEAST_OF_VERSION if is_version else LEAST_SCORE
-    return news_among(join.sentences, document.title, told, new_tolls, join.language, least)
+    counted = [each for each in printed if each.kind is not FigureKind.MONEY and (each.low, each.high) not in VAGUE]
+    new_tolls = [
+        each.text
+        for each in counted
+        if (each.kind, float(each.low)) not in tolls
+        and (is_version or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
+    ]
+    return news_among(join.sentences, document.title, told, new_tolls, join.language, is_version=is_version)
 
 
 def _note_telling(

@@ -8,7 +8,7 @@ import pytest
 from newsdesk import MINUTE, Newsroom, opened, text
 
 from scrapy_neardup.crawl.component import tags_of
-from scrapy_neardup.document import Verdict
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
 from scrapy_neardup.records.ledgers import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
@@ -43,6 +43,17 @@ async def test_news_is_what_the_story_had_not_told(newsroom: Newsroom) -> None:
 
     again = await newsroom.publish("fire", "s2", 2 * MINUTE, text=f"{ADDED}{OLD}\n{text('fire', 90)}")
     assert again.news == (), "the story has told it"
+
+
+async def test_news_is_what_no_part_of_a_united_story_had_told(newsroom: Newsroom) -> None:
+    added = "Inspector Halvorsen sold the Tarnfield fire brigade and 14 engines to a museum in Aldmouth."
+    first, _ = await publish_update(newsroom, "")
+    other = await newsroom.publish("flood", "s9", MINUTE, text=f"{added}\n{text('flood')}")
+    assert other.story == other.id != first.story
+    part = Member(other.id, "", "", "s9.example", "s9.example", "original")
+    await newsroom.detector.index.stories.unite(first.story or "", part)
+    late = await newsroom.publish("fire", "s2", 2 * MINUTE, text=f"{added}\n{OLD}\n{text('fire')}")
+    assert late.news == (), "the other part has told it"
 
 
 async def test_a_document_that_is_checked_again_has_the_same_news(newsroom: Newsroom) -> None:
@@ -128,7 +139,7 @@ def test_what_a_story_has_told_is_bounded() -> None:
 def test_news_is_bounded() -> None:
     names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
     sentences = [
-        f"Inspector {each} said that {at + 21} people fled Tarnfield by boat{' ever' * 60}."
+        f"Inspector {each} said that {at + 21} people fled Tarnfield by boat{' ever' * 40}."
         for at, each in enumerate(names)
     ]
     news = news_among(
@@ -163,6 +174,8 @@ def test_background_and_what_follows_it_are_no_news(line: str) -> None:
         "Subscribe to the Skerrow Herald for 12 coins a month and read everything first.",
         "Об этом сообщают в пресс-службе порта города Скерроу.",
         "Halvorsen disclosed this to the readers of the Tuesday edition.",
+        "They arrested 14 dock workers near Tarnfield on Tuesday evening.",
+        "Мы задержали 14 докеров под Тарнфилдом во вторник вечером, сказал Халворсен.",
     ],
 )
 def test_a_line_of_the_source_is_no_news(line: str) -> None:
@@ -184,7 +197,15 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     assert found == ((new,) if is_news else ())
 
 
-def test_a_told_toll_is_no_news() -> None:
+@pytest.mark.parametrize(
+    ("told", "is_news"),
+    [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)],
+)
+def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'
-    told = told_by("", "In Skerrow 3 people died on the scene, the police said.", "en")
-    assert news_among([sentence], "Three die in Skerrow", told, [sentence], "en") == ()
+    document = Document("1" * 16, "", "", "Three die in Skerrow", sentence, 0, language="en")
+    first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
+    member = replace(first, id=document.id, status="related")
+    join = Join(first, member, document=document, language="en", sentences=(sentence,))
+    joined = with_news([], Ledger(), StoryCounters(), join, StoredText.of("Harbour", told))
+    assert joined.member.news == ((sentence,) if is_news else ())
