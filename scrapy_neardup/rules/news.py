@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.story import VAGUE, Join, Ledger
+from scrapy_neardup.story import Join, Ledger
 
 MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
@@ -65,7 +65,7 @@ def _news_of(
     if not join.sentences or not (is_version or language_mark(join.language) in told):
         return ()
     printed = cached_tolls_of(document.title, document.text, document.language)
-    counted = [each for each in printed if each.kind is not FigureKind.MONEY and (each.low, each.high) not in VAGUE]
+    counted = [each for each in printed if each.kind is not FigureKind.MONEY and not each.is_vague]
     new_tolls = [
         each.text
         for each in counted

@@ -81,8 +81,7 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    least_score = near.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
-    if near.topic_score < least_score or ask(near, NOT_BY_TOPIC).applying:
+    if not _joins_clearly(near):
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
@@ -93,8 +92,7 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
         return True
     least = UNITING_COSINE_IF_STRONG if is_strong else UNITING_COSINE
     if far.two_languages:
-        share_a_name = any(shared_terms(each.names, far.old.names) for each in members)
-        if far is other and (far.names_score < LEAST_COSINE or not share_a_name):
+        if far is other and not _are_names_enough(far, members):
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
@@ -111,6 +109,17 @@ def _tell_one_toll(match: Pair, other: Pair) -> bool:
     if max(each.bits for each in tolls) >= TOLLS_OF_ONE_EVENT:
         return True
     return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
+
+
+def _joins_clearly(pair: Pair) -> bool:
+    """Decide whether a document joins a story by its topic, and scores more than it needs to."""
+    least_score = pair.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * pair.same_source)
+    return pair.topic_score >= least_score and not ask(pair, NOT_BY_TOPIC).applying
+
+
+def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:
+    """Decide whether the names show that a story in another language is one with that of these members."""
+    return far.names_score >= LEAST_COSINE and any(shared_terms(each.names, far.old.names) for each in members)
 
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:

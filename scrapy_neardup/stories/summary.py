@@ -62,9 +62,7 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
     of the owners, of two the newer one. If none of them agree, it is the first title. A title that is cut or has one or
     two words is passed over, and one that has a figure of ``outdated``; these are values that newer ones have replaced.
     """
-    titles = [(member, title) for member in members if (title := _headline(member))]
-    whole = [row for row in titles if len(_words(row[1])) >= _FEWEST_WORDS and not row[1].endswith(("...", "…"))]
-    titles = whole or titles
+    titles = _titles_of(members)
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
     newest: dict[str, str] = {}
@@ -78,6 +76,13 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
     if best >= 0 and support[best] > _agreement(voters[best], voters[best]):
         return voters[best]
     return next((title for _, title in current), "")
+
+
+def _titles_of(members: Sequence[Member]) -> list[tuple[Member, str]]:
+    """Return the members with a title, without those that are cut or have one or two words, unless all are."""
+    titles = [(member, title) for member in members if (title := _headline(member))]
+    whole = [row for row in titles if len(_words(row[1])) >= _FEWEST_WORDS and not row[1].endswith(("...", "…"))]
+    return whole or titles
 
 
 def _agreement(title: str, other: str) -> float:

@@ -96,6 +96,11 @@ class Toll(NamedTuple):
     is_correction: bool
     text: str  # the sentence
 
+    @property
+    def is_vague(self) -> bool:
+        """Whether a word such as "dozens" stands for the value."""
+        return self.high is not None and (float(self.low), float(self.high)) in VAGUE
+
 
 class _Cues(NamedTuple):
     """What the words around a figure say of it, for one language."""
@@ -229,9 +234,9 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
         if not has_number or not _tells_harm(found):
             return _Sentence(sentence, folded, found, [])
     folded = _SPLIT.sub(r"\1\2", folded)
-    for found in reversed([*_RANGE.finditer(folded)]):
-        if int(found[1]) < int(found[2]):  # what falls is a score, and no range
-            folded = f"{folded[: found.start()]}{found[1]} to {found[2]}{folded[found.end() :]}"
+    for bounds in reversed([*_RANGE.finditer(folded)]):
+        if int(bounds[1]) < int(bounds[2]):  # what falls is a score, and no range
+            folded = f"{folded[: bounds.start()]}{bounds[1]} to {bounds[2]}{folded[bounds.end() :]}"
     if cues.says["read as"].search(folded):
         for pattern, replacement in cues.rewritten:
             folded = pattern.sub(replacement, folded)
@@ -301,8 +306,7 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
 def _is_older(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind]) -> bool:
     """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below other news."""
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    is_vague = toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE
-    return is_of_police or is_vague or (not told and toll.kind not in of_head)
+    return is_of_police or toll.is_vague or (not told and toll.kind not in of_head)
 
 
 def _is_within(toll: Toll, other: Toll) -> bool:
