@@ -201,6 +201,8 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     """
     if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
+    if not any(map(_counts_harm, _LINES.split(fold(f"{title}\n{text[:_LONGEST]}").casefold()))):
+        return []
     found = tolls_of(title, text[:_LONGEST], language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
@@ -208,6 +210,12 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 
 def _tells_harm(words: Iterable[str]) -> bool:
     return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
+
+
+def _counts_harm(folded: str) -> bool:
+    words = _WORD.findall(folded)
+    has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(words)
+    return bool(has_number) and _tells_harm(words)
 
 
 @lru_cache(maxsize=1)
@@ -228,11 +236,8 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
-    if of_people:  # most sentences have no number of people
-        found = _WORD.findall(folded)
-        has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(found)
-        if not has_number or not _tells_harm(found):
-            return _Sentence(sentence, folded, found, [])
+    if of_people and not _counts_harm(folded):
+        return _Sentence(sentence, folded, _WORD.findall(folded), [])
     folded = _SPLIT.sub(r"\1\2", folded)
     for bounds in reversed([*_RANGE.finditer(folded)]):
         if int(bounds[1]) < int(bounds[2]):  # what falls is a score, and no range
