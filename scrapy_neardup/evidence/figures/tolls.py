@@ -73,7 +73,7 @@ _WIDEST = 100  # times the low bound of a range
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
-_LINES = re.compile(r"[.!?](?= )|[\n।。！？]")
+_LINES = re.compile(r"(?<=[.!?]) |\n|(?<=[。！？])")
 _INDIC = "\u0900"  # from this script on, many sentences are short, and number words have many endings
 _NUMBERS = re.compile(f"[0-9{IDEOGRAPHS}{_INDIC}-\u0dff]")
 
@@ -147,19 +147,23 @@ class _Sentence(NamedTuple):
     placed: list[Placed]
 
 
-def tolls_of(title: str, text: str, language: str = "", *, of_people: bool = False) -> list[Toll]:
+def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
     ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters. If
-    title and first sentences tell no harm, tolls further below are the background of other news. With ``of_people``
-    figures such as sums of money are left out if their sentence tells no harm.
+    title and first sentences tell no harm, tolls further below are the background of other news.
     """
     text = text[:MAX_CHARACTERS]
-    language = language or language_of(number_tokens(f"{title}\n{text}")[0])
+    return _tolls(_sentences(title, text), f"{title}\n{text}", language)
+
+
+def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_people: bool = False) -> list[Toll]:
+    """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
+    language = language or language_of(number_tokens(text)[0])
     language = _READ_AS.get(language, language)
     cues = _cues_of(language)
-    newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
-    read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in _sentences(title, text))
+    newest_year = max(_YEARS.findall(text), default="")
+    read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
     sentences = _head_of(read)
     head = len(sentences)
     of_head = {meaning.kind for each in sentences for meaning in filter(None, map(meaning_of, each.words))}
@@ -201,9 +205,11 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     """
     if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
-    if not any(map(_counts_harm, _LINES.split(fold(f"{title}\n{text[:_LONGEST]}").casefold()))):
+    head = fold(f"{title}\n{text[:_LONGEST]}").casefold()
+    lines = _LINES.split(head)
+    if not any(map(_counts_harm, lines)):
         return []
-    found = tolls_of(title, text[:_LONGEST], language, of_people=True)
+    found = _tolls(zip(lines, lines, strict=True), head, language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
 
