@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -28,6 +28,7 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
+    HEDGES,
     IDEOGRAPHS,
     MONTHS,
     TABLES,
@@ -69,6 +70,7 @@ _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
+_LONGEST_SUM = 12  # tokens between two parts of a sum
 _WIDEST = 100  # times the low bound of a range
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
@@ -114,9 +116,13 @@ def _cues_of(language: str) -> _Cues:
     words = TABLES.get(language, {}).get("tolls", {})
     pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
-    phrases = {**_UNLESS_KNOWN, **words, "read as": "|".join(words.get("read as", ())), "more": _increments(language)}
-    says = defaultdict(lambda: _NEVER, {role: pattern(each) for role, each in phrases.items()})
-    return _Cues(rewritten, says)
+    phrases = {
+        **_UNLESS_KNOWN,
+        **words,
+        "read as": "|".join(words.get("read as", ["(?!)"])),
+        "more": _increments(language),
+    }
+    return _Cues(rewritten, defaultdict(lambda: _NEVER, {role: pattern(each) for role, each in phrases.items()}))
 
 
 def _increments(language: str) -> str:
@@ -133,8 +139,6 @@ def _increments(language: str) -> str:
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
     """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
-    if not phrases:
-        return _NEVER
     if not has_spaces:
         return re.compile(phrases.replace("*", "[^ ]*"))
     return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
@@ -330,6 +334,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
     kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
     is_news = True
+    parts = _parts_of_sums(sentence)
     for each in sentence.placed:
         around = _around(sentence.words, each)
         is_news = not cues.says["not news"].search(around) and (start is None or is_news)
@@ -344,9 +349,10 @@ def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
         is_first = each == sentence.placed[0]
         is_more = cues.says["more"].search(around) is not None
         # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
-        is_part = is_more and not is_first and kinds <= {kind}
-        is_part = is_part or (not kinds and cues.says["with others"].search(around) is not None)
-        if is_news and not is_part and _is_meant(kind, sentence, context, cues):
+        is_part = (
+            kinds <= {kind} if is_more and not is_first else bool(not kinds and cues.says["with others"].search(around))
+        )
+        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
             is_increment = is_more and is_first and not _is_beside_other(each, sentence)
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
@@ -361,6 +367,17 @@ def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
 def _around(words: list[str], each: Placed) -> str:
     """Return the words around a figure, for which "#" stands."""
     return " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
+
+
+def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
+    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
+    parts = []
+    for one, other in pairwise(sentence.placed):
+        between = [word for word in sentence.words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
+        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
+        if is_sum and (one.figure.kind == other.figure.kind or {one.figure.kind, other.figure.kind} & {0, PEOPLE}):
+            parts += [one, other]
+    return parts
 
 
 def _has_died(behind: Sequence[str]) -> bool:
@@ -383,16 +400,14 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, 
     if kind is FigureKind.CASES and cues.says["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
     is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
-    is_readable = is_whole or kind is FigureKind.SCORE
-    return None if not is_readable or kind in _NO_TOLLS else kind
+    return kind if (is_whole or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
 
 
 def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
-    if kind is FigureKind.SCORE:
-        scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
-        if len(scores) > 1 or cues.says["no match"].search(sentence.folded):
-            return False
+    scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
+    if kind is FigureKind.SCORE and (len(scores) > 1 or cues.says["no match"].search(sentence.folded)):
+        return False
     return kind not in _WITH_CUE or cues.says[_WITH_CUE[kind]].search(context) is not None
 
 
