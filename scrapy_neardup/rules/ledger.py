@@ -37,15 +37,13 @@ def sources_needed(sources: int) -> int:
     return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
 
 
-def note(ledger: Ledger, tolls: Iterable[Toll], owner: bytes, document: bytes, time: int) -> None:
+def note(ledger: Ledger, tolls: Sequence[Toll], owner: bytes, document: bytes, time: int) -> None:
     """Note what a document of an owner prints. ``update_states`` says what that changes.
 
     ``time`` is that of the document, in Unix seconds. Of several values of a kind the first one counts.
     """
-    by_kind: defaultdict[FigureKind, list[Toll]] = defaultdict(list)
-    for toll in tolls:
-        by_kind[toll.kind].append(toll)
-    for kind, found in by_kind.items():
+    for kind in dict.fromkeys(each.kind for each in tolls):
+        found = [each for each in tolls if each.kind == kind]
         _note_kind(ledger, found, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
     ledger.printed = sorted(ledger.printed, key=_order)[-MOST_PRINTED:]
 
@@ -67,8 +65,10 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
     total = _total(tolls)
     more = next((each for each in tolls if each.is_increment), None)
     if total is not None:
-        low, high = float(total.low), None if total.high is None else float(total.high)
-        new = blank._replace(low=low, high=high, qualifier=total.qualifier, is_correction=total.is_correction)
+        high = None if total.high is None else float(total.high)
+        new = blank._replace(
+            low=float(total.low), high=high, qualifier=total.qualifier, is_correction=total.is_correction
+        )
         if more is None or earlier is None or new.value != earlier.value:
             return new
     if more is None or earlier is None:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import language_mark, new_terms, news_among, told_by
@@ -65,7 +64,7 @@ def _news_of(
     if not join.sentences or not (is_version or language_mark(join.language) in told):
         return ()
     printed = cached_tolls_of(document.title, document.text, document.language)
-    counted = [each for each in printed if each.kind is not FigureKind.MONEY and not each.is_vague]
+    counted = [each for each in printed if not each.is_vague]
     new_tolls = [
         each.text
         for each in counted

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
@@ -50,7 +49,7 @@ class Claim:
     """
 
     def __init__(self, sentence: str, frequencies: Frequencies) -> None:
-        self._tolls = [toll for toll in tolls_of("", sentence) if toll.kind is not FigureKind.MONEY]
+        self._tolls = tolls_of("", sentence)
         of_tolls = {str(value) for toll in self._tolls for value in (toll.low, toll.high)}
         self._numbers = _numbers(sentence) - of_tolls
         codes = [code for code in term_codes(fold(sentence)) if code < FIGURE]

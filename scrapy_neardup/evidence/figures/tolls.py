@@ -43,7 +43,6 @@ from scrapy_neardup.text.sentences import read_sentences
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
-_MOST_SENTENCES = 400
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
@@ -174,10 +173,8 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     if of_head:  # most articles tell no harm, and the rest of them is not read
         sentences += read
     told: list[Toll] = []
-    before = ""
-    for number, sentence in enumerate(sentences):
-        context = f"{before} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
-        before = sentence.folded
+    for number, (before, sentence) in enumerate(zip((sentences[0], *sentences), sentences, strict=False)):
+        context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         for toll in _tolls_in(sentence, context, cues):
             told += _news(toll, told, of_head, is_head=number < head)
     is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in sentences)
@@ -237,7 +234,7 @@ def _number_words() -> frozenset[str]:
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
-    for place, (sentence, _) in enumerate(read_sentences(text)[0][:_MOST_SENTENCES]):
+    for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
         is_link = place >= _HEAD and len(sentence) < _SHORTEST and sentence < _INDIC
         if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
@@ -249,9 +246,7 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
     folded = _SPLIT.sub(r"\1\2", folded)
-    for bounds in reversed([*_RANGE.finditer(folded)]):
-        if int(bounds[1]) < int(bounds[2]):  # what falls is a score, and no range
-            folded = f"{folded[: bounds.start()]}{bounds[1]} to {bounds[2]}{folded[bounds.end() :]}"
+    folded = _RANGE.sub(_as_range, folded)
     if cues.says["read as"].search(folded):
         for pattern, replacement in cues.rewritten:
             folded = pattern.sub(replacement, folded)
@@ -278,6 +273,11 @@ def _newest_values(words: list[str], placed: Sequence[Placed], cues: _Cues) -> l
         if not kind:
             newest.append(each)
     return newest
+
+
+def _as_range(found: re.Match[str]) -> str:
+    """Return "40 to 50" for "40-50". What falls is a score."""
+    return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
