@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.signatures import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
+from scrapy_neardup.sketch.signatures import PARTS, Reference, gram_keys, part_numbers
 from scrapy_neardup.tools.lab.feed import read_background
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 
@@ -32,6 +32,7 @@ POPULATION = 100
 GENERATIONS = 50
 MUTATED_CHILDREN = 0.1
 MUTATED_GRAMS = 0.1
+GRAMS = 1000  # of the reference text
 MOST_FOR_MEAN = 2000  # texts the average signature is taken over
 
 Counted = tuple[NDArray[np.uint64], NDArray[np.int64]]
@@ -149,7 +150,7 @@ def main() -> None:
     unknown = Reference.of(grams, bytes(PARTS))
     signed = [np.frombuffer(each, np.uint8) for text in texts[:MOST_FOR_MEAN] if (each := unknown.sign(text))]
     mean = np.rint(np.mean(signed, axis=0)).astype(int).tolist()
-    content = {"format": FORMAT, "mean_absolute_error": round(error, 6), "mean": mean, "grams": grams}
+    content = {"format": 1, "mean_absolute_error": round(error, 6), "mean": mean, "grams": grams}
     options.output.write_text(json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
 

@@ -15,7 +15,7 @@ from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.document_maker import parse_time
-from scrapy_neardup.content.head import language_code
+from scrapy_neardup.content.head import PageHead, language_code
 from scrapy_neardup.crawl.announcer import Announcer
 from scrapy_neardup.crawl.component import Component, log_window_location, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
@@ -250,6 +250,7 @@ class NearDupPipeline(Component):
         is_page = is_of_page and page.claim_url()
         own_language = language_code(name_of(adapter, fields["language"]))
         url = self._url(adapter, page)
+        head = page.head if is_of_page else PageHead()
         canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
@@ -258,10 +259,10 @@ class NearDupPipeline(Component):
             title=text_of(adapter, fields["title"]) or (page.head.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,
-            language=own_language or (page.head.language if is_of_page else ""),
-            section="\n".join((text_of(adapter, fields["section"]), page.head.section if is_of_page else "")),
+            language=own_language or head.language,
+            section="\n".join((text_of(adapter, fields["section"]), head.section)),
             publisher=name_of(adapter, fields["publisher"]),
-            site_name=page.head.site_name if is_of_page else "",
+            site_name=head.site_name,
             url_is_own=url_is_own,
             counts_now=bool(fields["time"]),
             sketch=page.sketch if text == page.text else b"",

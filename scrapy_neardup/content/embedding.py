@@ -58,9 +58,9 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 
 @lru_cache(8)
-def shared_embedding(path: str, timeout: float = SECONDS) -> Embedding:
+def shared_embedding(path: str) -> Embedding:
     """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
-    return Embedding(path, timeout)
+    return Embedding(path, SECONDS)
 
 
 class Embedding:

@@ -202,7 +202,7 @@ class Batch:
     def _stored(self, key: bytes) -> Record | None:
         """Return a record that was read, None if there is none or it is damaged."""
         packed = self._packed[key]
-        record = read_record(packed) if packed is not None else None
+        record = read_record(packed or b"")
         if record is None and packed is not None:
             self._partition.warn_damaged("a record", "its document is not compared")
         return record

@@ -162,7 +162,7 @@ class Runs(Part):
         calls = [self._read(bytes.fromhex(document)) for document in documents]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
-            record = read_record(packed) if isinstance(packed, bytes) else None
+            record = read_record(cast("bytes", packed or b""))
             if record is not None and record.packed_life not in (life, WITHDRAWN):
                 write = Call("HSET", call.key, (*call.arguments, replace(record, packed_life=life).pack()))
                 commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
@@ -185,7 +185,7 @@ class Runs(Part):
         key = bytes.fromhex(copy)
         for _ in range(MOST_LINKS + 1):
             (packed,) = await answers(client, [self._read(key)])
-            record = read_record(packed) if isinstance(packed, bytes) else None
+            record = read_record(cast("bytes", packed or b""))
             if record is None or not record.is_dropped:
                 break
             key = record.match

@@ -25,9 +25,7 @@ from scrapy_neardup.text.folding import code_points
 from scrapy_neardup.text.lines import Body
 from scrapy_neardup.text.tokenizer import Powers, distinct, mixed, shingle_hashes, window_hashes
 
-GRAMS = 1000  # of the reference text
 PARTS = 150
-FORMAT = 1  # of reference.json
 _AT_ONCE = 256  # shingles: their products with 256 lanes stay in the processor's cache
 _SAMPLE_MASK = np.uint32(31)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)

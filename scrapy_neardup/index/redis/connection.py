@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.settings.store_urls import CLUSTER, check_redis
+from scrapy_neardup.settings.store_urls import CLUSTER
 from scrapy_neardup.text.display import without_password
 
 if TYPE_CHECKING:
@@ -38,11 +38,10 @@ def is_cluster(url: str) -> bool:
     return CLUSTER.fullmatch(url) is not None
 
 
-def connect(url: str, timeout: float, connections: int = CONNECTIONS) -> Redis:
+def connect(url: str, timeout: float) -> Redis:
     """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
 
-    Use it in one event loop, with at most ``connections`` commands or pipelines under way. Raise ValueError if the url
-    does not name a Redis.
+    Use it in one event loop, with at most ``CONNECTIONS`` commands or pipelines under way.
     """
     from redis.asyncio import Redis
     from redis.asyncio.cluster import ClusterNode, RedisCluster
@@ -51,9 +50,8 @@ def connect(url: str, timeout: float, connections: int = CONNECTIONS) -> Redis:
     from redis.backoff import NoBackoff
     from redis.exceptions import ConnectionError as LostConnection
 
-    check_redis(url)
     options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
-    options["max_connections"] = connections
+    options["max_connections"] = CONNECTIONS
     found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.

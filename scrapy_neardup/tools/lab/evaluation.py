@@ -15,8 +15,6 @@ from scrapy_neardup.tools.lab.replay import Judged, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)
 
-PROTOCOLS = ("online", "pairwise", "b-cubed")
-
 COPIES = ("duplicate", "update")  # verdicts that link a document to its original
 
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
