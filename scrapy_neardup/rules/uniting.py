@@ -88,7 +88,8 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
         return True
     if far.two_languages:
-        if far is other and not _are_names_enough(far, members):
+        share_a_name = any(shared_terms(each.names, far.old.names) for each in members)
+        if far is other and (far.names_score < LEAST_COSINE or not share_a_name):
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= UNITING_COSINE
     return are_firsts_alike and _mean_of_topics(pairs) >= UNITING_COSINE
@@ -111,11 +112,6 @@ def _joins_clearly(pair: Pair) -> bool:
     """Decide whether a document joins a story by its topic, and scores more than it needs to."""
     least_score = pair.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * pair.same_source)
     return pair.topic_score >= least_score and not ask(pair, NOT_BY_TOPIC).applying
-
-
-def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:
-    """Decide whether the names show that a story in another language is one with that of these members."""
-    return far.names_score >= LEAST_COSINE and any(shared_terms(each.names, far.old.names) for each in members)
 
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
