@@ -37,7 +37,7 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
         f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",
         f"Until {FEWEST_DOCUMENTS} documents of a language",
         f"{UNITING_EXTRA:g} higher than needed. The members",
-        f"must have a mean cosine of {UNITING_COSINE:g}. ",
+        f"must have a mean cosine of {UNITING_COSINE:g}.",
     ):
         assert text in entry
     assert SUPPORTING_SHARE == 0.5

@@ -23,11 +23,10 @@ SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so muc
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 TOLL_LESS = 0.1  # two topics need so much less for each toll that both tell, or that has risen, for two at most
 TOLLS_OF_ONE_EVENT = 5.5  # bits of two equal tolls, beside which the cosine of other names says nothing
-NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in common
+TERMS_ONLY_SCORE = 0.40  # of two topics whose documents have little more than these terms in common
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
-THEME_SCORE = 0.40  # that two topics need whose texts share no phrase, and whose titles share hardly a word
 PHRASE, TITLE_WORDS = 0.03, 0.26  # containment of two texts, overlap of two titles
 SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
 _LONGEST_FACT = 120  # characters
@@ -191,23 +190,20 @@ def low_topic_score(pair: Pair) -> Finding:
     return too_low(f"{parts} with a cosine of {pair.vector_cosine:.2f}", measured)
 
 
-def no_common_name(pair: Pair) -> Finding | None:
-    """Reports of one event name somebody or something alike; vectors tell it too."""
+def only_terms_in_common(pair: Pair) -> Finding | None:
+    """Reports of one event share a name, and a phrase or words of their titles; those of one theme need not.
+
+    Vectors and tolls tell one event too.
+    """
+    if pair.vector_cosine is not None or any(pair.tolls):
+        return None
     new, old = pair.new.names, pair.old.names
-    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old) or any(pair.tolls):
+    names = len(shared_terms(new, old))
+    share_words = pair.likeness.containment >= PHRASE or pair.title_overlap >= TITLE_WORDS
+    if share_words and (names or not (new and old)):
         return None
-    measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
-    return too_low("both have rare names, but none of them in common", measured)
-
-
-def only_one_theme(pair: Pair) -> Finding | None:
-    """Reports of one event share a phrase, or words of their titles; those of a person, a place or a theme need not."""
-    if pair.vector_cosine is not None or any(pair.tolls) or pair.likeness.containment >= PHRASE:
-        return None
-    if pair.title_overlap >= TITLE_WORDS:
-        return None
-    what = "score of the topics, without a common phrase, and under other titles"
-    return too_low(Measured(what, pair.topic_score, THEME_SCORE))
+    shared = f"names in common {names}, titles {pair.title_overlap:.2f}, containment {pair.likeness.containment:.2f}"
+    return too_low(shared, Measured("score of the topics", pair.topic_score, TERMS_ONLY_SCORE))
 
 
 def far_from_first(pair: Pair) -> Finding | None:

@@ -16,7 +16,6 @@ from scrapy_neardup.rules.guards import (
     FIRST_COSINE_IF_STRONG,
     SAME_ARTICLE,
     SAME_SOURCE_EXTRA,
-    STRONG_SCORE,
     TOLLS_OF_ONE_EVENT,
 )
 from scrapy_neardup.rules.match import Match, best_match
@@ -25,7 +24,6 @@ from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
-UNITING_COSINE_IF_STRONG, UNITING_NAMES = 0.15, 2  # if it scores ``STRONG_SCORE`` with both, and shares so many names
 UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two stories that are one
 
 
@@ -85,17 +83,16 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
-    is_strong = not match.new.vector and all(map(_is_strong, (near, far)))
     cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
-    are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or match.new.vector else FIRST_COSINE)
+    are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if match.new.vector else FIRST_COSINE)
     if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
         return True
-    least = UNITING_COSINE_IF_STRONG if is_strong else UNITING_COSINE
     if far.two_languages:
-        if far is other and not _are_names_enough(far, members):
+        share_a_name = any(shared_terms(each.names, far.old.names) for each in members)
+        if far is other and (far.names_score < LEAST_COSINE or not share_a_name):
             return False
-        return _mean_of_topics([(match.new, each) for each in members]) >= least
-    return are_firsts_alike and _mean_of_topics(pairs) >= least
+        return _mean_of_topics([(match.new, each) for each in members]) >= UNITING_COSINE
+    return are_firsts_alike and _mean_of_topics(pairs) >= UNITING_COSINE
 
 
 def _tell_one_toll(match: Pair, other: Pair) -> bool:
@@ -117,11 +114,6 @@ def _joins_clearly(pair: Pair) -> bool:
     return pair.topic_score >= least_score and not ask(pair, NOT_BY_TOPIC).applying
 
 
-def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:
-    """Decide whether the names show that a story in another language is one with that of these members."""
-    return far.names_score >= LEAST_COSINE and any(shared_terms(each.names, far.old.names) for each in members)
-
-
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
     """Return the members of the story of a pair's old document that the new one was compared with."""
     return [each.pair.old for each in alive if each.pair.old.story == pair.old.story]
@@ -136,12 +128,6 @@ def _mean_of_vectors(pairs: Sequence[tuple[Record, ...]]) -> float:
 
 def _mean_of_topics(pairs: Sequence[tuple[Record, ...]]) -> float:
     return sum(topic_cosine(one.topic, other.topic) for one, other in pairs) / len(pairs)
-
-
-def _is_strong(pair: Pair) -> bool:
-    """Return whether a document fits a member of a story so well that the story may have moved on."""
-    names = shared_terms(pair.new.names, pair.old.names)
-    return pair.term_score >= STRONG_SCORE and len(names) >= UNITING_NAMES
 
 
 def first_topic(record: Record) -> bytes:

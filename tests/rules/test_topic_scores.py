@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.findings import Measured, ask
-from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE, THEME_SCORE
+from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, STRONG_SCORE, TERMS_ONLY_SCORE
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import news
@@ -132,7 +132,7 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, source: str, 
 @pytest.mark.parametrize(("terms", "joins"), [("abcdefgh", True), ("uvwyzabcde", False)])
 def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, joins: bool) -> None:
     one, other = (replace(record(topic=each), names=topic(name)) for each, name in (("abcdefgh", "x"), (terms, "y")))
-    assert (topic_score(one.topic, other.topic) >= NAMELESS_SCORE) == joins
+    assert (topic_score(one.topic, other.topic) >= TERMS_ONLY_SCORE) == joins
     assert bool(related_topic_score(one, other, Policy())) == joins
     other.names = one.names
     assert related_topic_score(one, other, Policy()) > 0.28
@@ -152,7 +152,7 @@ def test_a_theme_shares_neither_a_phrase_nor_words_of_titles(
 ) -> None:
     old = record(text="one", topic="abcdefghij", headline="abcde")
     new = record(text="two", like="one", equal=equal, topic=topic, headline=headline)
-    assert (topic_score(new.topic, old.topic) >= THEME_SCORE) == (topic != "uvwxabcdef")
+    assert (topic_score(new.topic, old.topic) >= TERMS_ONLY_SCORE) == (topic != "uvwxabcdef")
     assert bool(related_topic_score(new, old, Policy())) == joins
 
 

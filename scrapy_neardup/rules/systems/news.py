@@ -18,12 +18,7 @@ NO_COPY: Sequence[Guard] = (
     guards.only_through_another,
 )
 NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic, guards.only_through_another)
-NOT_BY_TOPIC: Sequence[Guard] = (
-    guards.low_topic_score,
-    guards.no_common_name,
-    guards.only_one_theme,
-    guards.far_from_first,
-)
+NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.only_terms_in_common, guards.far_from_first)
 NOT_BY_NAMES: Sequence[Guard] = (guards.few_common_names, guards.other_meaning)
 """Asked of two languages, after ``NOT_BY_TOPIC``."""
 NO_MATCH: Sequence[Guard] = (guards.other_form,)
