@@ -96,10 +96,15 @@ class Claim:
             claimed = PrintedFigure(toll.kind, float(toll.low), high, toll.qualifier, False, b"", b"", -1)
             agree = {each.owner for ledger in ledgers for each in supporters_of(ledger, claimed)}
             others = {(each.owner, each.words) for ledger in ledgers for each in against(ledger, claimed)}
-            counts = Counter(value for _, value in others).most_common()
-            contradict = [{"value": value, "owners": owners} for value, owners in counts]
-            row = {"figure": label_of(toll.kind), "value": claimed.words, "agree": len(agree), "contradict": contradict}
-            rows.append(row)
+            counts = Counter(value for _, value in others)
+            rows.append(
+                {
+                    "figure": label_of(toll.kind),
+                    "value": claimed.words,
+                    "agree": len(agree),
+                    "contradict": [{"value": value, "owners": owners} for value, owners in counts.most_common()],
+                }
+            )
         return rows
 
 

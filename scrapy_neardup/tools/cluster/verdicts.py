@@ -22,7 +22,7 @@ from scrapy_neardup.rules.findings import ask
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED
-from scrapy_neardup.tools.cluster.exchange import POSTINGS, Job, between, known_value_at, pack, value_at, writing
+from scrapy_neardup.tools.cluster.exchange import POSTINGS, Job, between, known_value_at, pack, read, value_at, writing
 from scrapy_neardup.tools.cluster.sketches import Stats
 from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS
 
@@ -39,6 +39,7 @@ def decide(job: Job, tasks: int, number: int, documents: int) -> Stats:
         for first in range(0, documents, _TOGETHER):
             addresses = range(start, start + documents)[first : first + _TOGETHER]
             candidates_of = _candidates(files, addresses)
+            read.cache_clear()  # what is mapped stays in memory: many records, here and there
             rows = []
             links = []
             for address in addresses:
