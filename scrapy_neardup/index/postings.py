@@ -31,12 +31,12 @@ MOST_POSTINGS = 16
 
 # What a shared key counts. A shared text or url counts for more than all other keys together.
 IDENTITY_WEIGHT = 1000
-TEXT_WEIGHT = 3
-NAME_WEIGHT = 2  # also of the heaviest term of the title
-TOPIC_WEIGHT = 1
+TEXT_WEIGHT = 5
+NAME_WEIGHT = 4  # also of the heaviest term of the title
+TOPIC_WEIGHT = 2
 
 # How much the shared keys of a candidate must count: one name or two terms in common make a candidate.
-LEAST_WEIGHT = 2
+LEAST_WEIGHT = 4
 
 # How many records a check reads: first those of the same page or text, then those that share most bands.
 MAX_CANDIDATES = 32
