@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.signatures import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
+from scrapy_neardup.sketch.signatures import PARTS, Reference, gram_keys, part_numbers
 from scrapy_neardup.tools.lab.feed import read_background
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 
@@ -31,6 +31,8 @@ PAIRS = 5000
 POPULATION = 100
 GENERATIONS = 50
 MUTATED_CHILDREN = 0.1
+GRAMS = 1000  # of the reference text
+FORMAT = 1  # of reference.json
 MUTATED_GRAMS = 0.1
 MOST_FOR_MEAN = 2000  # texts the average signature is taken over
 

@@ -59,8 +59,8 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
     topics = max(0, len(fingerprint.topic_keys) - 1)  # the first one is that of the title's heaviest term
     texts = len(fingerprint.band_keys) + len(fingerprint.sample_keys)
     names = len(fingerprint.text_keys) - texts - topics
-    weights = [IDENTITY_WEIGHT] * len(fingerprint.identity_keys) + [TEXT_WEIGHT] * texts
-    return weights + [NAME_WEIGHT] * names + [TOPIC_WEIGHT] * topics
+    of_identity = [IDENTITY_WEIGHT] * len(fingerprint.identity_keys)
+    return [*of_identity, *[TEXT_WEIGHT] * texts, *[NAME_WEIGHT] * names, *[TOPIC_WEIGHT] * topics]
 
 
 class Keys:
@@ -213,24 +213,18 @@ def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, w
     for each in generations:
         posted = each.votes(keys, second - window - each.start, second + window - each.start, room)
         votes += [(count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
-    return choose_candidates(vote for vote in votes if vote[1] != own)
+    return choose_candidates([vote for vote in votes if vote[1] != own])
 
 
-def choose_candidates(votes: Iterable[tuple[int, K]]) -> list[K]:
+def choose_candidates(votes: Sequence[tuple[int, K]]) -> list[K]:
     """Return the documents that are read, the likeliest first, from what their shared keys count and their own keys.
 
     They are at most ``MAX_CANDIDATES``: those whose shared keys count most, and among equals the oldest. Of those with
     ``LEAST_WEIGHT`` they are the newest.
     """
-    strong = list[tuple[int, K]]()
-    weak = list[K]()
-    for count, key in votes:
-        if count > LEAST_WEIGHT:
-            strong.append((-count, key))
-        elif count == LEAST_WEIGHT:
-            weak.append(key)
-    weak.sort(reverse=True)
-    return [*(key for _, key in sorted(strong)), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
+    strong = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
+    weak = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
+    return [*(key for _, key in strong), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
 
 
 class PostedTogether:

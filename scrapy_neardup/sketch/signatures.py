@@ -25,9 +25,7 @@ from scrapy_neardup.text.folding import code_points
 from scrapy_neardup.text.lines import Body
 from scrapy_neardup.text.tokenizer import Powers, distinct, mixed, shingle_hashes, window_hashes
 
-GRAMS = 1000  # of the reference text
 PARTS = 150
-FORMAT = 1  # of reference.json
 _AT_ONCE = 256  # shingles: their products with 256 lanes stay in the processor's cache
 _SAMPLE_MASK = np.uint32(31)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
@@ -243,8 +241,7 @@ class Reference:
 def gram_keys(text: str) -> NDArray[np.uint64]:
     """Return one number for each run of three characters."""
     codes = code_points(text).astype(np.uint64)
-    keys = (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:]
-    return cast("NDArray[np.uint64]", keys)
+    return cast("NDArray[np.uint64]", (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:])
 
 
 def part_numbers(grams: int) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.likeness import CONFIRMING_LANES, Likeness, cosine, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.signatures import GRAMS, PARTS, gram_keys, load_reference, part_numbers
+from scrapy_neardup.sketch.signatures import PARTS, gram_keys, load_reference, part_numbers
 
 pytestmark = pytest.mark.in_memory
 
@@ -236,7 +236,7 @@ def test_a_signature_holds_the_cosines_with_the_parts() -> None:
     text = "the minister said on thursday that the company had not paid what it owed the government"
     counts = Counter(text[start : start + 3] for start in range(len(text) - 2))
     parts: list[list[str]] = [[] for _ in range(PARTS)]
-    for gram, part in zip(content["grams"], part_numbers(GRAMS).tolist(), strict=True):
+    for gram, part in zip(content["grams"], part_numbers(len(content["grams"])).tolist(), strict=True):
         parts[part].append(gram)
     cosines = np.array([sum(counts[gram] for gram in part) / len(part) ** 0.5 for part in parts])
     expected = np.rint(cosines * 640 / np.linalg.norm(cosines)).clip(0, 255)
