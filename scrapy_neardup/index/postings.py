@@ -222,8 +222,8 @@ def choose_candidates(votes: Sequence[tuple[int, K]]) -> list[K]:
     They are at most ``MAX_CANDIDATES``: those whose shared keys count most, and among equals the oldest. Of those with
     ``LEAST_WEIGHT`` they are the newest.
     """
-    strong = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
-    weak = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
+    strong: list[tuple[int, K]] = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
+    weak: list[K] = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
     return [*(key for _, key in strong), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
 
 
