@@ -14,14 +14,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TypeVar, cast
+from typing import cast
 
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.index.store import Call, Client, NewPostings, answers, new_version
 from scrapy_neardup.records.documents import seconds_of
-
-K = TypeVar("K", int, bytes)
 
 # How many postings (documents listed under a key) are read for each key.
 #
@@ -216,14 +214,14 @@ def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, w
     return choose_candidates([vote for vote in votes if vote[1] != own])
 
 
-def choose_candidates(votes: Sequence[tuple[int, K]]) -> list[K]:
+def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:
     """Return the documents that are read, the likeliest first, from what their shared keys count and their own keys.
 
     They are at most ``MAX_CANDIDATES``: those whose shared keys count most, and among equals the oldest. Of those with
     ``LEAST_WEIGHT`` they are the newest.
     """
-    strong: list[tuple[int, K]] = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
-    weak: list[K] = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
+    strong = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
+    weak = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
     return [*(key for _, key in strong), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scrapy_neardup import Document
 from scrapy_neardup.assembly import judge_of
@@ -70,7 +69,7 @@ def _candidates(files: Sequence[Path], addresses: range) -> dict[int, dict[bytes
         packed = key.to_bytes(8, "big")
         found[place][packed] = address
         votes[place].append((weight, packed))
-    return {place: {key: found[place][key] for key in choose_candidates(each)} for place, each in votes.items()}
+    return {each: {key: found[each][key] for key in choose_candidates(votes[each])} for each in addresses}
 
 
 def _decided(judge: Judge, work: Path, document: Document, record: Record, candidates: dict[bytes, int]) -> Decision:
