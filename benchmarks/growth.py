@@ -62,7 +62,7 @@ def synthetic(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 for each in (row["text"], row.get("title") or "")
             )
             url = row["url"].translate(digits)
-            yield {**row, "title": title, "text": text, "url": f"{url}?round={number}" if number > 9 else url}
+            yield {**row, "title": title, "text": text, "url": f"{url}?round={number}" if number else url}
         number += 1
 
 

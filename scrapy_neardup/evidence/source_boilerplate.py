@@ -110,8 +110,7 @@ class SourceDocument:
 
     def pack(self) -> bytes:
         terms, lines = sorted(self.terms), self.packed_lines
-        layout = f">2IB{len(terms)}H{len(lines)}I"
-        return struct.pack(layout, self.page, self.article, len(terms), *terms, *lines)
+        return struct.pack(f">2IB{len(terms)}H{len(lines)}I", self.page, self.article, len(terms), *terms, *lines)
 
     @classmethod
     def unpack(cls, packed: bytes) -> SourceDocument:
@@ -142,8 +141,7 @@ class _Source:
             self.numbers[document.article] = known
         if len(self.documents) >= _FEWEST_TITLES:
             counts = Counter(chain.from_iterable([each.terms for each in self.documents.values()]))
-            most = _USUAL * len(self.documents)
-            self.usual = frozenset([term for term, count in counts.items() if count > most])
+            self.usual = frozenset([term for term, count in counts.items() if count > _USUAL * len(self.documents)])
 
 
 class SourceBoilerplate:

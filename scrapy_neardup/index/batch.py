@@ -153,8 +153,7 @@ class Batch:
         known = [(keys, one) for keys, one in asked if one.name in self._bits]
         for _, generation in known:
             generation.bits = self._bits[generation.name]
-        own_keys = {each.key for each in self.documents}
-        found = await self._add_packed(own_keys, [one.call(keys) for keys, one in known])
+        found = await self._add_packed({each.key for each in self.documents}, [one.call(keys) for keys, one in known])
         for (keys, generation), answer in zip(known, found, strict=True):
             generation.read(keys, answer)
         for each in self.documents:

@@ -29,15 +29,19 @@ MOST_POSTINGS = 16
 
 # What a shared key counts. A shared text or url counts for more than all other keys together.
 IDENTITY_WEIGHT = 1000
-TEXT_WEIGHT = 2
-TOPIC_WEIGHT = 1
+TEXT_WEIGHT = 5
+NAME_WEIGHT = 4  # also of the heaviest term of the title
+TOPIC_WEIGHT = 2
 
-# How much the shared keys of a candidate must count. One rare term in common makes a candidate only if it is the
-# heaviest of the new document's title: then it counts as a text's key does.
-LEAST_WEIGHT = 2
+# How much the shared keys of a candidate must count: one name or two terms in common make a candidate.
+LEAST_WEIGHT = 4
 
 # How many records a check reads: first those of the same page or text, then those that share most bands.
 MAX_CANDIDATES = 32
+
+# How many of these may share no more than a name or two terms. In a window of 17,000 documents 22 such candidates of a
+# document were read, one in 4,000 of them was related, and that was one of the newest four.
+MOST_WEAK = 12
 
 _TAG_BYTES = 2
 _HASH_BYTES = 4
@@ -51,8 +55,10 @@ _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and 
 def weights_of(fingerprint: Fingerprint) -> list[int]:
     """Return the weight of each key, in the order of ``identity_keys`` and ``text_keys``."""
     topics = max(0, len(fingerprint.topic_keys) - 1)  # the first one is that of the title's heaviest term
-    texts = len(fingerprint.text_keys) - topics
-    return [IDENTITY_WEIGHT] * len(fingerprint.identity_keys) + [TEXT_WEIGHT] * texts + [TOPIC_WEIGHT] * topics
+    texts = len(fingerprint.band_keys) + len(fingerprint.sample_keys)
+    names = len(fingerprint.text_keys) - texts - topics
+    of_identity = [IDENTITY_WEIGHT] * len(fingerprint.identity_keys)
+    return [*of_identity, *[TEXT_WEIGHT] * texts, *[NAME_WEIGHT] * names, *[TOPIC_WEIGHT] * topics]
 
 
 class Keys:
@@ -197,8 +203,6 @@ def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, w
     """Return the keys of the documents of the window that share keys with a document, the likeliest first.
 
     Of each look-up key at most ``MOST_POSTINGS`` documents are read: the newest of the window, by their own time.
-    Of these at most ``MAX_CANDIDATES`` are returned: those whose shared keys count most, and among equals the oldest.
-
     ``generations`` come with the newest first, ``own`` is the document's key.
     """
     second = seconds_of(own)
@@ -206,8 +210,19 @@ def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, w
     votes = list[tuple[int, bytes]]()
     for each in generations:
         posted = each.votes(keys, second - window - each.start, second + window - each.start, room)
-        votes += [(-count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
-    return [key for _, key in sorted(votes)[: MAX_CANDIDATES + 1] if key != own][:MAX_CANDIDATES]
+        votes += [(count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
+    return choose_candidates([vote for vote in votes if vote[1] != own])
+
+
+def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:
+    """Return the documents that are read, the likeliest first, from what their shared keys count and their own keys.
+
+    They are at most ``MAX_CANDIDATES``: those whose shared keys count most, and among equals the oldest. Of those with
+    ``LEAST_WEIGHT`` they are the newest.
+    """
+    strong = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
+    weak = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
+    return [*(key for _, key in strong), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
 
 
 class PostedTogether:

@@ -305,16 +305,14 @@ class SQLiteClient(LocalClient):
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
         asked = [as_bytes(field) for field in fields]
-        rows = self._rows(key, f"AND field IN ({', '.join('?' * len(asked))})", *asked)
-        found = dict(rows)
+        found = dict(self._rows(key, f"AND field IN ({', '.join('?' * len(asked))})", *asked))
         return [None if (value := found.get(field)) is None else as_bytes(value) for field in asked]
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
         return {as_bytes(field): as_bytes(value) for field, value in self._rows(key)}
 
     def hlen(self, key: str) -> int:
-        query = f"SELECT count(*) FROM {_table(key)} WHERE key = ?"
-        (count,) = self._sql.execute(query, (self._find(key),)).fetchone()
+        (count,) = self._sql.execute(f"SELECT count(*) FROM {_table(key)} WHERE key = ?", (self._find(key),)).fetchone()
         return int(count)
 
     def hset(self, key: str, *pairs: Argument) -> None:

@@ -241,8 +241,7 @@ class Reference:
 def gram_keys(text: str) -> NDArray[np.uint64]:
     """Return one number for each run of three characters."""
     codes = code_points(text).astype(np.uint64)
-    keys = (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:]
-    return cast("NDArray[np.uint64]", keys)
+    return cast("NDArray[np.uint64]", (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:])
 
 
 def part_numbers(grams: int) -> NDArray[np.int64]:

@@ -73,7 +73,7 @@ class Draft:
 
     def _line(self, key: int) -> str:
         if not self.long_lines:
-            self.long_lines = {line.key: line.text for line, is_long in self.read_body().read_lines if is_long}
+            self.long_lines = {key: text for text, key, is_long in self.read_body().read_lines if is_long}
         return self.long_lines.get(key, "")
 
     # See evidence.source_boilerplate
@@ -121,11 +121,11 @@ class TextSketcher:
         for text, sketch in zip(texts, ahead, strict=True):
             if sketch is not None:
                 drafts.append(Draft(text, sketch.lines, self.read_texts, sketch=sketch))
-                continue
-            body = next(bodies)
-            is_learned = (body.kept.words >= LEAST_WORDS) & self.preset.guarded
-            lines = frozenset(body.kept.keys[is_learned].tolist())
-            drafts.append(Draft(text, lines, self.read_texts, body))
+            else:
+                body = next(bodies)
+                is_learned = (body.kept.words >= LEAST_WORDS) & self.preset.guarded
+                lines = frozenset(body.kept.keys[is_learned].tolist())
+                drafts.append(Draft(text, lines, self.read_texts, body))
         return drafts
 
     def read_texts(self, texts: Sequence[str]) -> list[Body]:

@@ -15,6 +15,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 # All others are vowel and tone signs.
 _ACCENTS = frozenset((1, 7, *range(10, 37), *range(200, 255)))
 _MOST_SPELLED = 4  # one character stands for eighteen
+_SHORT = 32  # characters of a text that is folded without arrays, in a third of the time
 
 
 class CharacterTables:
@@ -91,7 +93,11 @@ def fold(text: str) -> str:
     Case is kept, and so are the signs ``٫``, ``٬`` and fractions such as ``½``. All digits, quotes, apostrophes,
     hyphens and spaces are those of ASCII. A text that was folded before stays as it is.
     """
-    return text if text.isascii() else _fold(text)[0]
+    if text.isascii():
+        return text
+    if len(text) <= _SHORT:
+        return "".join(map(_folded, _composed(text)))
+    return _fold(text)[0]
 
 
 def fold_with_places(text: str) -> tuple[str, str, range | NDArray[np.intp]]:
@@ -105,10 +111,11 @@ def fold_with_places(text: str) -> tuple[str, str, range | NDArray[np.intp]]:
     return folded, composed, np.append(np.arange(len(composed)).repeat(widths), len(composed))
 
 
+@lru_cache(128)  # sentences of a text are looked at again and again
 def _fold(text: str) -> tuple[str, str, NDArray[np.uint8]]:
     codes = code_points(text)
     if _IS_PART.take(codes).any():
-        text = _PARTS.sub(lambda found: found[1] or unicodedata.normalize("NFKC", found[0]), text)
+        text = _composed(text)
         codes = code_points(text)
     _FOLDED.meet(codes)
     widths, folded = _WIDTHS.take(codes), _FIRST.take(codes)
@@ -119,11 +126,16 @@ def _fold(text: str) -> tuple[str, str, NDArray[np.uint8]]:
     return folded.tobytes().decode("utf-32-le", "surrogatepass"), text, widths
 
 
+def _composed(text: str) -> str:
+    return _PARTS.sub(lambda found: found[1] or unicodedata.normalize("NFKC", found[0]), text)
+
+
 def _entries(character: str) -> tuple[int, int, list[int]]:
     folded = [*map(ord, _folded(character)), *[0] * _MOST_SPELLED]
     return folded.index(0) if character != "\0" else 1, folded[0], folded[:_MOST_SPELLED]
 
 
+@lru_cache(1 << 12)
 def _folded(character: str) -> str:
     """Return the characters that stand for one character. If they are folded again, they stay as they are."""
     category = unicodedata.category(character)

@@ -38,16 +38,8 @@ _CONTINUES = np.array([UPPER, DECIMAL | LOWER | LINE_END], np.uint32)
 _BEFORE = np.array([[-1], [-2]])
 
 
-class Line(NamedTuple):
-    """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
-
-    text: str
-    words: int
-    key: int
-
-
 class Lines(NamedTuple):
-    """Lines of a reading as arrays, one entry a line."""
+    """Lines of a reading as arrays: sentences of a block, or a few short ones. Equal tokens have equal keys."""
 
     first: NDArray[np.intp]  # token
     end: NDArray[np.intp]  # the token behind
@@ -92,13 +84,12 @@ class Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     @property
-    def read_lines(self) -> list[tuple[Line, bool]]:
-        """Return all lines in their order, as they are printed, each with whether its block is long enough to count."""
+    def read_lines(self) -> list[tuple[str, int, bool]]:
+        """Return all lines as they are printed, each with its key, and whether its block is long enough to count."""
         _, printed, places = fold_with_places(self.printed)
         start, stop = ((each - self.begins).tolist() for each in (self.all_lines.start, self.all_lines.stop))
         texts = [printed[places[max(0, first)] : places[end]].strip() for first, end in zip(start, stop, strict=True)]
-        lines = map(Line, texts, self.all_lines.words.tolist(), self.all_lines.keys.tolist())
-        return list(zip(lines, self.is_long.tolist(), strict=True))
+        return list(zip(texts, self.all_lines.keys.tolist(), self.is_long.tolist(), strict=True))
 
     @property
     def tokens(self) -> list[str]:

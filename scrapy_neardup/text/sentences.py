@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ def whole_sentences(text: str) -> list[str]:
     return [" ".join(each.text.split()) for each in read_sentences(text)[0]]
 
 
+@lru_cache(16)  # lead, news and tolls of a document are read from its sentences; nobody changes them
 def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed]]:
     """Return the sentences of each text, but none without a word. A line ends a sentence, as a full stop does.
 

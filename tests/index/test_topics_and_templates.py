@@ -100,7 +100,7 @@ async def test_two_common_keys_make_a_candidate(index: Index) -> None:
 
 
 @pytest.mark.parametrize(("bands", "is_copy"), [(3, True), (1, False)])
-async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
+async def test_a_key_of_the_text_counts_more_than_one_of_the_topic(
     open_index: OpenIndex, store_url: str, bands: int, is_copy: bool
 ) -> None:
     """More reports on the topic than are read, each with four common keys; the copy has a few common bands."""
@@ -117,6 +117,17 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
     assert match is not None
     assert (match.id == original.id, match.related) == (is_copy, not is_copy)
     assert len(band_keys(original.fingerprint.signature)) > bands
+
+
+async def test_of_many_documents_that_share_one_name_the_newest_are_candidates(index: Index) -> None:
+    others = [Article(f"other {n}", topic=f"{n}", names="PQRS"[n % 4]) for n in range(MAX_CANDIDATES + 4)]
+    wire = Article("wire", topic="abcdefghijklMNOPQR", names="P", at=MINUTE)
+    report = Article("own report", topic="stuvwxyz0123MNOPQR", names="PQRS", at=2 * MINUTE)
+
+    match = await match_of(index, *others, wire, report)
+
+    assert match is not None
+    assert match.id == wire.id
 
 
 async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: Index) -> None:

@@ -300,7 +300,7 @@ async def test_the_words_of_every_script_are_counted(script: str) -> None:
 
     assert body.words >= 30
     assert body.unspaced is (script in ("Han", "Kana", "Thai"))
-    assert all(is_long for _, is_long in body.read_lines)
+    assert all(is_long for _, _, is_long in body.read_lines)
 
 
 @pytest.mark.parametrize("script", STORIES)

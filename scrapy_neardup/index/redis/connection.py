@@ -5,7 +5,7 @@ Also explain errors of redis-py so that a user can fix their cause.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.settings.store_urls import CLUSTER
@@ -60,14 +60,13 @@ def connect(url: str, timeout: float) -> Redis:
     scheme, login, hosts, rest = found.groups()
     first, *others = hosts.split(",")
     nodes = [parse_url(f"redis://{each}") for each in others]
-    cluster = RedisCluster.from_url(
+    return RedisCluster.from_url(  # type: ignore[return-value]  # its commands are those of Redis
         f"{scheme}{login}{first}{rest}",
         startup_nodes=[ClusterNode(each["host"], each.get("port", _PORT)) for each in nodes],
         require_full_coverage=False,  # a window lives in one slot
         retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
         **options,
     )
-    return cast("Redis", cluster)
 
 
 def explain_error(url: str, error: Exception) -> StoreError:

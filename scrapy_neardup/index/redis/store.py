@@ -133,8 +133,7 @@ class RedisClient(Client):
 
     async def facts(self, keys: Sequence[str]) -> Facts:
         found = await server_facts(self.redis, keys[0])
-        used = [await self.redis.memory_usage(key, samples=_SAMPLES) or 0 for key in keys]
-        return found._replace(bytes=sum(used))
+        return found._replace(bytes=sum([await self.redis.memory_usage(key, samples=_SAMPLES) or 0 for key in keys]))
 
 
 def _read(call: Call | Commit, answer: object) -> object:

@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scrapy_neardup import Document
 from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.document import WHOLE_TEXT, counted_names
-from scrapy_neardup.index.postings import LEAST_WEIGHT, MAX_CANDIDATES
+from scrapy_neardup.index.postings import choose_candidates
 from scrapy_neardup.records.documents import NO_TEXT, Record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge
@@ -64,13 +63,14 @@ def _candidates(files: Sequence[Path], addresses: range) -> dict[int, dict[bytes
     """Return for each address those of the likeliest candidates, by their keys."""
     pairs = pa.Table.from_batches(between(files, addresses.start, addresses.stop), POSTINGS)
     names = ["place", "key", "address"]
-    rows = pairs.group_by(names).aggregate([("weight", "sum")]).filter(pc.field("weight_sum") >= LEAST_WEIGHT)
-    rows = rows.sort_by([("weight_sum", "descending"), ("key", "ascending")])
+    rows = pairs.group_by(names).aggregate([("weight", "sum")])
     found = defaultdict[int, dict[bytes, int]](dict)
-    for place, key, address in zip(*(rows[name].to_pylist() for name in names), strict=True):
-        if len(found[place]) < MAX_CANDIDATES:
-            found[place][key.to_bytes(8, "big")] = address
-    return found
+    votes = defaultdict[int, list[tuple[int, bytes]]](list)
+    for place, key, address, weight in zip(*(rows[name].to_pylist() for name in (*names, "weight_sum")), strict=True):
+        packed = key.to_bytes(8, "big")
+        found[place][packed] = address
+        votes[place].append((weight, packed))
+    return {each: {key: found[each][key] for key in choose_candidates(votes[each])} for each in addresses}
 
 
 def _decided(judge: Judge, work: Path, document: Document, record: Record, candidates: dict[bytes, int]) -> Decision:
