@@ -15,6 +15,7 @@ from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
+    AGENCIES,
     BOUNDS,
     CONJUNCTIONS,
     FIRM,
@@ -23,6 +24,7 @@ from scrapy_neardup.evidence.tokens import (
     INCREMENTS,
     OPPOSITES,
     QUALIFIERS,
+    SAY_NOTHING,
     VAGUE,
     Token,
     TokenKind,
@@ -303,6 +305,8 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     are_hedges = all(each.text in ABOUT for each in (*olds, *news))
     if not news or are_hedges or all(each.text in VAGUE for each in news):
         return None
+    if olds and AGENCIES.issuperset(each.text for each in olds) and SAY_NOTHING.issuperset(place.before.split()[-1:]):
+        return None  # who told it
     is_unknown = any(each.says and each.kind not in FIRM and not has(each) for each in news)
     if place.is_only and is_unknown and (gone or len(came) > 1) and not (say_nothing(olds) and say_nothing(news)):
         return Difference("word", _printed(olds or gone), _printed(news))

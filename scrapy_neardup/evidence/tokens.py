@@ -366,6 +366,8 @@ def _have_like_letters(a: str, b: str) -> bool:
     common = next((at for at, (x, y) in enumerate(zip(shorter, longer, strict=False)) if x != y), len(shorter))
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
+    if {a[-2:], b[-2:]} == {"er", "re"} and a[:-2] == b[:-2]:
+        return True  # "liter", "litre"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
     return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
 

@@ -102,6 +102,9 @@ WORDING = [
     ("ta", "திருவிழாவில் {ஏழு|7} கடைகள் தீயில் எரிந்தன."),
     ("zh", "市长{表示|说}，新的图书馆将在秋天落成。"),
     ("en", "The series was {produced and shot|shot and produced} by people of the valley."),
+    ("fa", "به گزارش {ایسنا|روزنامه شهر}، شهردار پل تازه را باز کرد و مردم خوشحال شدند."),
+    ("en", "Drivers pay 26 cents a {liter|litre} at the harbour since the spring."),
+    ("en", "The bridge is closed for lorries.{|\nTags: #bridge #lorries #tarnwick}"),
     ("pl", "Most będzie {także|również} dla rowerów, napisała gazeta z doliny."),
 ]
 BEFORE = {"en": "The report came out this morning.", "zh": "报道于今天早上发布。"}
