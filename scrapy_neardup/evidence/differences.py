@@ -282,7 +282,8 @@ class _Partners:
         is_one = len(places) == 1 and not self.has_moved
         if not places or not (is_one or places[0].is_only):
             return False
-        return self.equal >= len(self.new) * (HALF if is_one and places[0].size <= SHORT else NEAR)
+        is_like = places[0].is_only or places[0].size <= SHORT
+        return self.equal >= len(self.new) * (HALF if is_like else NEAR)
 
     def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""

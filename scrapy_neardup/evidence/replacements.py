@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
+    BEFORE_MONEY,
     BOUNDS,
     CONJUNCTIONS,
     FIRM,
@@ -297,7 +298,8 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     gone, came = place.gone, place.came
     if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
-    if place.is_opposite or place.is_other_bound or place.is_qualified:
+    is_currency = place.is_only and not gone and any(each.kind == "unit" or each.text in BEFORE_MONEY for each in came)
+    if is_currency or place.is_opposite or place.is_other_bound or place.is_qualified:
         return Difference("word", _printed(gone), _printed(came))
     olds, news = (
         [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)

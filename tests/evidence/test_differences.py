@@ -74,6 +74,8 @@ CONTENT = [
     ("en", "The town of {Oldfen sued Tarnwick|Tarnwick sued Oldfen} over the bridge between the two markets."),
     ("ar", "{غلب الهلال الاتحاد|غلب الاتحاد الهلال} في المباراة النهائية أمس في المدينة بحضور كبير."),
     ("en", "The bond that the county sold matures on {15.12.2026|15.12.2028} and pays four percent."),
+    ("en", "The court told the paper to pay {N|$}800,000 to the publisher of the almanac."),
+    ("de", "Die Wirte {weisen|räumen} die Vorwürfe {zurück|ein}. Der Rat berät am Montag. Vorwürfe gibt es seit Mai."),
     ("en", "The new track ends 50 {m|km} from the old church of the village."),
     ("en", "The ferry {was closed|will be closed} to lorries at the weekend."),
     ("hu", "{Negyvenmilliárd|Négymilliárd} forinttal csökkent ősszel a falvak adóssága."),
