@@ -239,7 +239,7 @@ class _Partners:
 
     def sentence(self, places: list[Place], known: BothTexts) -> Sentence:
         is_alone = self._is_alone(places)
-        counts_alone = self._counts_alone(places, known)
+        counts_alone = is_alone and (not self.is_title or self._is_same_headline(places, known))
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
@@ -285,10 +285,8 @@ class _Partners:
         is_like = places[0].is_only or places[0].size <= SHORT
         return self.equal >= len(self.new) * (HALF if is_like else NEAR)
 
-    def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
-        """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
-        if not self.is_title or not self._is_alone(places):
-            return self._is_alone(places)
+    def _is_same_headline(self, places: Sequence[Place], known: BothTexts) -> bool:
+        """Return whether a title only has another word. Each paper writes its own, so that others do not count."""
         gone, came, *_ = places[0]
         is_told = all(each.kind == "word" and known.has(each) for each in came)
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
