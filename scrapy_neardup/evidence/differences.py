@@ -168,8 +168,7 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     found, cells = [], _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
     aligned = align(sentences, olds)
-    reworded = [each for each in aligned[bool(new.title) :] if each.partner and not each.is_equal]
-    known = BothTexts(new, old, has_one_edit=len(reworded) < 2)
+    known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
         above = sentences[max(0, number - 1)]
@@ -184,6 +183,10 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
             found.append(_compared(each, known, number, is_title=is_title))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     return Comparison(tuple(found), old_words, _share_held(old_head))
+
+
+def _has_one_edit(sentences: Sequence[Aligned]) -> bool:
+    return len([each for each in sentences if each.partner and not each.is_equal]) < 2
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
@@ -239,7 +242,7 @@ class _Partners:
 
     def sentence(self, places: list[Place], known: BothTexts) -> Sentence:
         is_alone = self._is_alone(places)
-        counts_alone = is_alone and (not self.is_title or self._is_same_headline(places, known))
+        counts_alone = self._counts_alone(places, known)
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
@@ -285,8 +288,10 @@ class _Partners:
         is_like = places[0].is_only or places[0].size <= SHORT
         return self.equal >= len(self.new) * (HALF if is_like else NEAR)
 
-    def _is_same_headline(self, places: Sequence[Place], known: BothTexts) -> bool:
-        """Return whether a title only has another word. Each paper writes its own, so that others do not count."""
+    def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
+        """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
+        if not self.is_title or not self._is_alone(places):
+            return self._is_alone(places)
         gone, came, *_ = places[0]
         is_told = all(each.kind == "word" and known.has(each) for each in came)
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
