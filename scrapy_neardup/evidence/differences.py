@@ -168,8 +168,7 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     found, cells = [], _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
     aligned = align(sentences, olds)
-    reworded = [each for each in aligned[bool(new.title) :] if each.partner and not each.is_equal]
-    known = BothTexts(new, old, has_one_edit=len(reworded) < 2)
+    known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
         above = sentences[max(0, number - 1)]
@@ -184,6 +183,10 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
             found.append(_compared(each, known, number, is_title=is_title))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     return Comparison(tuple(found), old_words, _share_held(old_head))
+
+
+def _has_one_edit(sentences: Sequence[Aligned]) -> bool:
+    return len([each for each in sentences if each.partner and not each.is_equal]) < 2
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
@@ -282,7 +285,8 @@ class _Partners:
         is_one = len(places) == 1 and not self.has_moved
         if not places or not (is_one or places[0].is_only):
             return False
-        return self.equal >= len(self.new) * (HALF if is_one and places[0].size <= SHORT else NEAR)
+        is_like = places[0].is_only or places[0].size <= SHORT
+        return self.equal >= len(self.new) * (HALF if is_like else NEAR)
 
     def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
@@ -19,7 +20,7 @@ _SHORT_CREDIT = 6  # words of a line that names a site
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
-_TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
+_TEASER = re.compile(rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
@@ -49,6 +50,7 @@ class BothTexts:
         self._side = old
         self.language = new.language
         self._paper = new.source  # others choose their names as they like
+        self._paper_skeleton = skeleton(new.source.removeprefix("www."))
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
         self._new_title, self._new_text = new.title, new.text
@@ -88,7 +90,9 @@ class BothTexts:
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""
-        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._paper)
+        name = skeleton(token.text)
+        is_of_site = len(token.text) > 3 and token.text in self._paper
+        return token.text in AGENCIES or is_of_site or (len(name) > 3 and name in self._paper_skeleton)
 
 
 def without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:

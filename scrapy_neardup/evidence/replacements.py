@@ -15,6 +15,8 @@ from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
+    AGENCIES,
+    BEFORE_MONEY,
     BOUNDS,
     CONJUNCTIONS,
     FIRM,
@@ -23,6 +25,7 @@ from scrapy_neardup.evidence.tokens import (
     INCREMENTS,
     OPPOSITES,
     QUALIFIERS,
+    SAY_NOTHING,
     VAGUE,
     Token,
     TokenKind,
@@ -137,11 +140,22 @@ class Place(NamedTuple):
         return has_qualifier and not (self.gone and self.came) and self.size < SHORT
 
     @property
+    def has_another_sense(self) -> bool:
+        """Return whether a small word changes what is said: an opposite, a bound, "former", or a currency that came."""
+        is_money = any(each.kind == "unit" or each.text in BEFORE_MONEY for each in self.came)
+        is_currency = self.is_only and is_money and not self.gone
+        # No word has one letter in these scripts, so it became another word.
+        is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < _FIRST_IDEOGRAPH
+        return (
+            is_currency or (is_letter and not self.gone) or self.is_opposite or self.is_other_bound or self.is_qualified
+        )
+
+    @property
     def is_content(self) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out."""
         if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
             return True
-        if self.is_opposite or self.is_other_bound or self.is_qualified or self.recounted:
+        if self.has_another_sense or self.recounted:
             return True
         is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
         return self.size <= SHORT and is_left_out
@@ -158,27 +172,44 @@ def find_places(new: Sequence[Token], old: Sequence[Token], *, is_only: bool) ->
     if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    if is_only and (swap := _swap(operations, new, old)):
+    swap = _swap(operations, new, old, is_only=is_only)
+    if swap:
         return [swap], len(new) - len(swap.came), False
-    moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
+    moved = _moved(operations, new, old, is_only=is_only)
+    places = _places(operations, moved, new, old, is_only=is_only)
+    count = sum(len(each.came) for each in places)
+    return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+
+
+def _places(
+    operations: Sequence[_Operation],
+    moved: Counter[tuple[str, ...]],
+    new: Sequence[Token],
+    old: Sequence[Token],
+    *,
+    is_only: bool,
+) -> list[Place]:
     places = []
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
         is_between = is_inside and start > 0 and stop < len(new)
         place = Place(gone, came, *_beside(new, start, stop), is_between, is_only, _numbers_beside(new, start, stop))
-        is_denial = len(operations) == 1 and any(
-            each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT]
-        )
+        is_denial = len(operations) == 1 and _may_deny(gone[:SHORT])
         if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
-    count = sum(len(each.came) for each in places)
-    return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+    return places
 
 
-def _swap(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Place | None:
+def _may_deny(gone: Sequence[Token]) -> bool:
+    return any(each.kind == "negation" or each.text in QUALIFIERS for each in gone)
+
+
+def _swap(
+    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], *, is_only: bool
+) -> Place | None:
     """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A"."""
-    if len(operations) < 2 or len(new) != len(old):
+    if not is_only or len(operations) < 2 or len(new) != len(old):
         return None
     first, last = operations[0][0], operations[-1][1]
     gone, came = old[first:last], new[first:last]
@@ -202,10 +233,12 @@ def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[
     return [tokens[at] for at in range(first, end) if not moved[_with_next(tokens, at)]]
 
 
-def _moved(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Counter[tuple[str, ...]]:
+def _moved(
+    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], *, is_only: bool
+) -> Counter[tuple[str, ...]]:
     """Return the words that stand in one place of the old sentence, and in another one of the new one."""
     moved_out = Counter[tuple[str, ...]]()
-    if len(operations) == 1:
+    if is_only or len(operations) == 1:
         return moved_out
     for first, end, _, _ in operations:
         is_inside = first > 0 and end < len(old)
@@ -293,22 +326,30 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     Words that the old text has nowhere do, if no other sentence is reworded, however many words they replace.
     """
     gone, came = place.gone, place.came
-    if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
-        return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
-    if place.is_opposite or place.is_other_bound or place.is_qualified:
+    if place.has_another_sense:
         return Difference("word", _printed(gone), _printed(came))
     olds, news = (
         [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)
     )
-    are_hedges = all(each.text in ABOUT for each in (*olds, *news))
-    if not news or are_hedges or all(each.text in VAGUE for each in news):
+    if _says_the_same(place, olds, news):
         return None
-    is_unknown = any(each.says and each.kind not in FIRM and not has(each) for each in news)
-    if place.is_only and is_unknown and (gone or len(came) > 1) and not (say_nothing(olds) and say_nothing(news)):
+    may_be_new = olds and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
+    if may_be_new or (place.is_only and (gone or len(came) > 1) and _is_unknown(olds, news, has)):
         return Difference("word", _printed(olds or gone), _printed(news))
-    if not olds or place.size > SHORT or _is_wording(olds, news, has, is_only=place.is_only):
-        return None
-    return Difference("word", _printed(olds), _printed(news))
+    return None
+
+
+def _is_unknown(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
+    is_unknown = any(each.says and each.kind not in FIRM and not has(each) for each in news)
+    return is_unknown and not (say_nothing(olds) and say_nothing(news))
+
+
+def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
+    """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
+    if all(each.text in VAGUE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
+        return True
+    is_source = AGENCIES.issuperset(each.text for each in olds) and SAY_NOTHING.issuperset(place.before.split()[-1:])
+    return bool(olds) and is_source
 
 
 def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_only: bool) -> bool:

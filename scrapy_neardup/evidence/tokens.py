@@ -76,7 +76,7 @@ _SIGNS = re.compile(
     "[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212-](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
     "|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*)"
 )
-_BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
+BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
 _USUAL = (
     (re.compile("(?<=[0-9])\u0631(?=[0-9])"), "."),  # "4ر95" is 4.95
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
@@ -85,7 +85,6 @@ _USUAL = (
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
 )
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
-_FIRST_UNSPACED = "\u0e00"
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
@@ -99,6 +98,7 @@ _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
+_LEAST_SCALE = 5  # letters of a number word at the end of another one
 _LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med", "uli"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
@@ -133,7 +133,7 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
     def hide(found: re.Match[str]) -> str:
         code = found[1].casefold()
         letters = "".join(takewhile(str.isalpha, code))
-        if letters in _BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
+        if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
         codes[hidden] = found[1]
@@ -345,7 +345,8 @@ def _is_other_form(a: str, b: str) -> bool:
     meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
     shorter, longer = sorted((a, b), key=len)
     is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
-    is_number = any(a.endswith(scale) and b.endswith(scale) for scale in all_languages().scales if len(scale) > 4)
+    end = a[-_LEAST_SCALE:]
+    is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
     is_opposite = a != b and any(words >= {a, b} for words in OPPOSITES)
     return is_opposite or is_negated or (is_number and a != b) or (len(meanings) > 1 and meanings[0] != meanings[1])
 
@@ -366,6 +367,8 @@ def _have_like_letters(a: str, b: str) -> bool:
     common = next((at for at, (x, y) in enumerate(zip(shorter, longer, strict=False)) if x != y), len(shorter))
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
+    if {a[-2:], b[-2:]} == {"er", "re"} and a[:-2] == b[:-2]:
+        return True  # "liter", "litre"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
     return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
 

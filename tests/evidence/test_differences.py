@@ -74,6 +74,8 @@ CONTENT = [
     ("en", "The town of {Oldfen sued Tarnwick|Tarnwick sued Oldfen} over the bridge between the two markets."),
     ("ar", "{غلب الهلال الاتحاد|غلب الاتحاد الهلال} في المباراة النهائية أمس في المدينة بحضور كبير."),
     ("en", "The bond that the county sold matures on {15.12.2026|15.12.2028} and pays four percent."),
+    ("en", "The court told the paper to pay {N|$}800,000 to the publisher of the almanac."),
+    ("de", "Die Wirte {weisen|räumen} die Vorwürfe {zurück|ein}. Der Rat berät am Montag. Vorwürfe gibt es seit Mai."),
     ("en", "The new track ends 50 {m|km} from the old church of the village."),
     ("en", "The ferry {was closed|will be closed} to lorries at the weekend."),
     ("hu", "{Negyvenmilliárd|Négymilliárd} forinttal csökkent ősszel a falvak adóssága."),
@@ -102,6 +104,9 @@ WORDING = [
     ("ta", "திருவிழாவில் {ஏழு|7} கடைகள் தீயில் எரிந்தன."),
     ("zh", "市长{表示|说}，新的图书馆将在秋天落成。"),
     ("en", "The series was {produced and shot|shot and produced} by people of the valley."),
+    ("fa", "به گزارش {ایسنا|روزنامه شهر}، شهردار پل تازه را باز کرد و مردم خوشحال شدند."),
+    ("en", "Drivers pay 26 cents a {liter|litre} at the harbour since the spring."),
+    ("en", "The bridge is closed for lorries.{|\nTags: #bridge #lorries #tarnwick}"),
     ("pl", "Most będzie {także|również} dla rowerów, napisała gazeta z doliny."),
 ]
 BEFORE = {"en": "The report came out this morning.", "zh": "报道于今天早上发布。"}
