@@ -26,19 +26,16 @@ MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-_LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
+_LEAST_SHARE = 0.4  # of the terms of a sentence
 _SHARE_OF_FEW, _FEW_TOLD = 0.55, 200  # if one text is told, a sentence with half of its terms mostly says the same
-_FEWEST_TERMS = 6  # of a sentence without a new figure: most shorter ones depend on their neighbours
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 _LEAST_SCORE, _LEAST_OF_VERSION = 8.0, 4.0  # the texts of two versions of an article tell what is new
-_REPEATS = 1  # is taken from the score of a sentence for each term of the title that was told: it says it again
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 2, 3, 3  # new terms that the title has, or that the page repeats
 _PLACES = 8  # the sentence of this place tells the news half as probably as the first one
-_HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
+_LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
-_YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word
@@ -103,11 +100,12 @@ def news_among(
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
-    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
     tolls = {at for at in left if _is_among(sentences[at], new_tolls)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {at: _score(codes, known, about, pages, least_share) * chances[at] for at, codes in left.items()}
+        scores = {
+            at: _score(codes, known, about, pages, least_share) / (1 + at / _PLACES) for at, codes in left.items()
+        }
         scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
@@ -146,21 +144,13 @@ def _score(
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    share = len(new) / max(1, len(weights))
-    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    if len(new) < least_share * len(weights) or not weights.keys() & (about or weights.keys()):
+        return 0.0
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    if share < least_share or not weights.keys() & (about or weights.keys()):
-        return 0.0
-    is_of_page = repeated and len(weights) >= _FEWEST_TERMS and (share >= _OWN_SHARE or of_title)
-    if not has_figure and not is_of_page:
-        return 0.0  # its page is about something else, or it is told in other words
+    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    if not has_figure and not repeated:
+        return 0.0  # its page is about something else
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
-    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - _REPEATS * repeats
-
-
-def _chance(sentence: str, place: int) -> float:
-    """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
-    chance = _HISTORY if _YEAR.search(sentence) else 1
-    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)
+    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - repeats
