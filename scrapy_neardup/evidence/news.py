@@ -50,7 +50,7 @@ def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Compa
     read: list[str] = []
     passed, before = 0, ""
     sentences = whole_sentences(text[:_MOST_READ])
-    for each, is_background in zip(sentences, are_background(sentences), strict=False):
+    for each, is_background in zip(sentences, are_background(*sentences), strict=False):
         passed -= 1
         if is_background:
             passed = _BEHIND_BACKGROUND

@@ -42,7 +42,7 @@ def with_news(
     """
     tolls = {(each.kind, each.low) for each in ledger.printed}
     if not counters.joined and first_text is not None:
-        told[:] = united_told(told, told_by(first_text.title, first_text.text, join.first.language))
+        told[:] = told_by(first_text.title, first_text.text, join.first.language)
         first_tolls = cached_tolls_of(first_text.title, first_text.text, join.first.language)
         tolls |= {(each.kind, float(each.low)) for each in first_tolls}
         lead = find_lead(first_text.title, first_text.text)
