@@ -32,8 +32,8 @@ _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 _LEAST_SCORE, _LEAST_OF_VERSION = 8.0, 4.0  # the texts of two versions of an article tell what is new
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
-_OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 2, 3, 3  # new terms that the title has, or that the page repeats
-_PLACES = 8  # the sentence of this place tells the news half as probably as the first one
+_OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 3, 3, 3  # new terms that the title has, or that the page repeats
+_PLACES = 5  # the sentence of this place tells the news half as probably as the first one
 _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
