@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from xxhash import xxh32_intdigest
-
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
 from scrapy_neardup.evidence.lead import are_background, is_quotable
@@ -34,8 +32,9 @@ _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 3, 3, 3  # new terms that the title has, or that the page repeats
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
-_LEAST_OF_BEST = 0.6
+_HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
+_YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word
@@ -69,14 +68,9 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
 
 
 def told_by(title: str, text: str, language: str = "") -> list[int]:
-    """Return the hashes of the terms of an article, and of its language."""
+    """Return the hashes of the terms of an article."""
     codes = _codes(language, title, " ".join(text[:_MOST_READ].split("\n")))
-    return [language_mark(language), *_slots(chain.from_iterable(codes))]
-
-
-def language_mark(language: str) -> int:
-    """Return a hash that says in which language a story was told: in another one nobody knows what is new."""
-    return xxh32_intdigest(f"\0{language}".encode()) % NAME
+    return [*_slots(chain.from_iterable(codes))]
 
 
 def news_among(
@@ -100,12 +94,11 @@ def news_among(
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
+    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
     tolls = {at for at in left if _is_among(sentences[at], new_tolls)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {
-            at: _score(codes, known, about, pages, least_share) / (1 + at / _PLACES) for at, codes in left.items()
-        }
+        scores = {at: _score(codes, known, about, pages, least_share) * chances[at] for at, codes in left.items()}
         scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
@@ -154,3 +147,9 @@ def _score(
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - repeats
+
+
+def _chance(sentence: str, place: int) -> float:
+    """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
+    chance = _HISTORY if _YEAR.search(sentence) else 1
+    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)

@@ -63,6 +63,8 @@ def join_of(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
+    # Nobody knows which sentences of a report in another language are new.
+    is_known = not match.related or match.pair.old.language_code == match.pair.new.language_code
     topic = match.relation.topic_score
     original_source = source_of(match.original_url)
     owner = owner_of(document.source)
@@ -93,7 +95,9 @@ def join_of(
         counted_at=document.counted_second,
         document=document,
         language=match.pair.new.language_code,
-        sentences=() if match.pair.same_text else own_sentences(document.text, match.pair.new.learned, comparisons),
+        sentences=own_sentences(document.text, match.pair.new.learned, comparisons)
+        if is_known and not match.pair.same_text
+        else (),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
 
