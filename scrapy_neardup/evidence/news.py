@@ -22,7 +22,7 @@ from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
-_MOST_READ = 8_000  # characters of a text
+_MOST_READ, _MOST_ASKED = 8_000, 4_000  # characters of a text that tell, and of one in which news is looked for
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE = 0.4  # of the terms of a sentence
 _SHARE_OF_FEW, _FEW_TOLD = 0.55, 200  # if one text is told, a sentence with half of its terms mostly says the same
@@ -48,7 +48,7 @@ def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Compa
     known = [" ".join(line.split()) for line in learned]
     read: list[str] = []
     passed, before = 0, ""
-    sentences = whole_sentences(text[:_MOST_READ])
+    sentences = whole_sentences(text[:_MOST_ASKED])
     for each, is_background in zip(sentences, are_background(*sentences), strict=False):
         passed -= 1
         if is_background:
