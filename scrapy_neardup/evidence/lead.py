@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -21,7 +20,7 @@ _CREDIT = re.compile(
 )
 _QUOTES = re.compile('["„“”«»]')
 _BACKGROUND = re.compile(BACKGROUND)
-_HANGING = re.compile(rf"(?i)\W*(?:{HANGING})(?!\w)")
+_WORD = re.compile(r"[^\W\d_]+")
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
@@ -42,7 +41,7 @@ def find_lead(headline: str, text: str) -> str:
     lines = [terms_of(each) for each in sentences]
     same = [at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms))]
     for sentence in sentences[same[0] + 1 if same else 0 :]:
-        is_lead = is_quotable(sentence) and len(sentence) <= _LONGEST and not is_background(sentence)
+        is_lead = is_quotable(sentence) and len(sentence) <= _LONGEST and not any(are_background(sentence))
         if is_lead and (not headline or tells_headline(headline, sentence)):
             return one_line(sentence, _LONGEST)
     return ""
@@ -52,17 +51,16 @@ def is_quotable(sentence: str) -> bool:
     """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
     is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
-    is_alone = not _CREDIT.search(sentence) and not _HANGING.match(sentence)
+    first = _WORD.search(sentence)
+    is_alone = not _CREDIT.search(sentence) and (first is None or first[0].casefold() not in HANGING)
     return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0
 
 
-def is_background(sentence: str) -> bool:
-    """Decide whether a sentence tells what was known earlier, or another event: "Last week a student was killed"."""
-    return are_background([sentence])[0]
+def are_background(*sentences: str) -> list[bool]:
+    """Decide of each sentence, none with an end of a line, whether it tells what was known earlier, or another event.
 
-
-def are_background(sentences: Sequence[str]) -> list[bool]:
-    """Decide of each sentence, which has no end of a line, whether it is background."""
+    "Last week a student was killed."
+    """
     openings = fold("\n".join(each[:_OPENING] for each in sentences)).casefold()
     return [_BACKGROUND.search(each) is not None for each in openings.split("\n")]
 

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from xxhash import xxh32_intdigest
-
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
 from scrapy_neardup.evidence.lead import are_background, is_quotable
@@ -24,18 +22,16 @@ from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
-_MOST_READ = 8_000  # characters of a text
+_MOST_READ, _MOST_ASKED = 8_000, 4_000  # characters of a text that tell, and of one in which news is looked for
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-_LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
+_LEAST_SHARE = 0.4  # of the terms of a sentence
 _SHARE_OF_FEW, _FEW_TOLD = 0.55, 200  # if one text is told, a sentence with half of its terms mostly says the same
-_FEWEST_TERMS = 6  # of a sentence without a new figure: most shorter ones depend on their neighbours
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 _LEAST_SCORE, _LEAST_OF_VERSION = 8.0, 4.0  # the texts of two versions of an article tell what is new
-_REPEATS = 1  # is taken from the score of a sentence for each term of the title that was told: it says it again
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
-_OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 2, 3, 3  # new terms that the title has, or that the page repeats
-_PLACES = 8  # the sentence of this place tells the news half as probably as the first one
+_OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 3, 3, 3  # new terms that the title has, or that the page repeats
+_PLACES = 5  # the sentence of this place tells the news half as probably as the first one
 _HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -52,8 +48,8 @@ def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Compa
     known = [" ".join(line.split()) for line in learned]
     read: list[str] = []
     passed, before = 0, ""
-    sentences = whole_sentences(text[:_MOST_READ])
-    for each, is_background in zip(sentences, are_background(sentences), strict=False):
+    sentences = whole_sentences(text[:_MOST_ASKED])
+    for each, is_background in zip(sentences, are_background(*sentences), strict=False):
         passed -= 1
         if is_background:
             passed = _BEHIND_BACKGROUND
@@ -72,14 +68,9 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
 
 
 def told_by(title: str, text: str, language: str = "") -> list[int]:
-    """Return the hashes of the terms of an article, and of its language."""
+    """Return the hashes of the terms of an article."""
     codes = _codes(language, title, " ".join(text[:_MOST_READ].split("\n")))
-    return [language_mark(language), *_slots(chain.from_iterable(codes))]
-
-
-def language_mark(language: str) -> int:
-    """Return a hash that says in which language a story was told: in another one nobody knows what is new."""
-    return xxh32_intdigest(f"\0{language}".encode()) % NAME
+    return [*_slots(chain.from_iterable(codes))]
 
 
 def news_among(
@@ -146,18 +137,16 @@ def _score(
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    share = len(new) / max(1, len(weights))
-    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    if len(new) < least_share * len(weights) or not weights.keys() & (about or weights.keys()):
+        return 0.0
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    if share < least_share or not weights.keys() & (about or weights.keys()):
-        return 0.0
-    is_of_page = repeated and len(weights) >= _FEWEST_TERMS and (share >= _OWN_SHARE or of_title)
-    if not has_figure and not is_of_page:
-        return 0.0  # its page is about something else, or it is told in other words
+    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    if not has_figure and not repeated:
+        return 0.0  # its page is about something else
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
-    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - _REPEATS * repeats
+    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - repeats
 
 
 def _chance(sentence: str, place: int) -> float:

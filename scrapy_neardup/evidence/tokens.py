@@ -41,8 +41,8 @@ FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items(
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 BACKGROUND = _TABLE["background"]
 """A pattern for folded words by which a sentence tells what was known earlier, or another event."""
-HANGING = _TABLE["hanging"]
-"""A pattern for first words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
+HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
+"""First words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
 VAGUE, FUNCTION_WORDS, QUALIFIERS = (

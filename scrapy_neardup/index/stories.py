@@ -69,9 +69,6 @@ class Stories(Part):
         before = story.counters.joined
         states = story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
-        other = stories.get(bytes.fromhex(join.also.id)) if join.also else None
-        if isinstance(other, StoredStory):
-            story.told = united_told(other.told, story.told)
         join = with_news(story.told, story.ledger, counters, join, first_text)
         to_keep = count_join(
             counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()

@@ -90,8 +90,6 @@ def missing_stories(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes
         story = stories.get(key)
         if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
             missing.setdefault(key, set()).update(members)
-        if join.also is not None and (other := bytes.fromhex(join.also.id)) not in stories:
-            missing.setdefault(other, set())  # what it has told is no news
     return missing
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
@@ -93,9 +94,17 @@ def join_of(
         counted_at=document.counted_second,
         document=document,
         language=match.pair.new.language_code,
-        sentences=() if match.pair.same_text else own_sentences(document.text, match.pair.new.learned, comparisons),
+        sentences=_own_sentences(document, match, comparisons),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
+
+
+def _own_sentences(document: Document, match: Match, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return the sentences that may be news. Nobody knows which are in a report in another language."""
+    pair = match.pair
+    if pair.same_text or (match.related and pair.old.language_code != pair.new.language_code):
+        return ()
+    return own_sentences(document.text, pair.new.learned, comparisons)
 
 
 def _has_many(read: Document | StoredText | None, size: int) -> bool:

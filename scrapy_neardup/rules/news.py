@@ -9,7 +9,7 @@ from dataclasses import replace
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import language_mark, new_terms, news_among, told_by
+from scrapy_neardup.evidence.news import new_terms, news_among, told_by
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
@@ -41,7 +41,7 @@ def with_news(
     """
     tolls = {(each.kind, each.low) for each in ledger.printed}
     if not counters.joined and first_text is not None:
-        told[:] = united_told(told, told_by(first_text.title, first_text.text, join.first.language))
+        told[:] = told_by(first_text.title, first_text.text, join.first.language)
         first_tolls = cached_tolls_of(first_text.title, first_text.text, join.first.language)
         tolls |= {(each.kind, float(each.low)) for each in first_tolls}
         lead = find_lead(first_text.title, first_text.text)
@@ -51,7 +51,7 @@ def with_news(
         return join
     news = _news_of(document, told, tolls, join)
     _note_telling(counters, news, told, join, document)
-    if join.sentences:
+    if join.sentences or join.member.status == "related":
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, news=news))
 
@@ -59,9 +59,9 @@ def with_news(
 def _news_of(
     document: Document, told: Sequence[int], tolls: Collection[tuple[int, float]], join: Join
 ) -> tuple[str, ...]:
-    """Return the news of a document. Of a report in other words, its language must be one of the story."""
+    """Return the news of a document."""
     is_version = join.member.status != "related"
-    if not join.sentences or not (is_version or language_mark(join.language) in told):
+    if not join.sentences:
         return ()
     printed = cached_tolls_of(document.title, document.text, document.language)
     counted = [each for each in printed if not each.is_vague]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
-from scrapy_neardup.evidence.lead import is_background, tells_headline
+from scrapy_neardup.evidence.lead import are_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of, unconfirmed
@@ -128,7 +128,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
         sentence, member = row
         terms = terms_of(sentence)
         told = sum(len(terms & title) / len(title) for title in [*titles, *[of_headline] * len(titles)])
-        is_told = tells_headline(headline, sentence) and not is_background(sentence)
+        is_told = tells_headline(headline, sentence) and not any(are_background(sentence))
         return is_told, member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 
     said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from newsdesk import MINUTE, Newsroom, opened, text
+from newsdesk import BUDGET, BUDGET_NAMES, MINUTE, Newsroom, opened, report, text
 
 from scrapy_neardup.crawl.component import tags_of
 from scrapy_neardup.document import Document, Verdict
@@ -63,16 +63,14 @@ async def test_a_document_that_is_checked_again_has_the_same_news(newsroom: News
     assert told == [(NEWS,), (NEWS,)]
 
 
-@pytest.mark.parametrize(("language", "news"), [("en", (NEWS,)), ("da", ())])
-def test_nobody_knows_what_is_new_in_the_first_report_of_a_language(
-    newsroom: Newsroom, language: str, news: tuple[str, ...]
+@pytest.mark.parametrize(("language", "is_news"), [("en", True), ("da", False)])
+async def test_nobody_knows_what_is_new_beside_a_text_in_another_language(
+    newsroom: Newsroom, language: str, *, is_news: bool
 ) -> None:
-    document = newsroom.article("fire", "s1", 0, text=NEWS)
-    first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
-    member = replace(first, id=document.id, status="related")
-    join = Join(first, member, document=document, language=language, sentences=(NEWS,))
-    joined = with_news([], Ledger(), StoryCounters(), join, StoredText.of("Fire", OLD))
-    assert (joined.member.news, joined.first.news) == (news, (OLD,))
+    await newsroom.publish("budget", "s0", 0, text=BUDGET, language="en")
+    body = f"{NEWS}\n{report(BUDGET_NAMES, 'more')}"
+    second = await newsroom.publish("Halvorsen arrested near Tarnfield", "s1", MINUTE, text=body, language=language)
+    assert (second.status, second.news) == ("related", (NEWS,) if is_news else ())
 
 
 async def test_nothing_is_told_without_texts() -> None:
