@@ -40,8 +40,8 @@ def mark_text(text: str, sketcher: Sketcher) -> list[str]:
     passages: list[str] = []
     end = 0
     done = 0
-    for line, is_long in sketcher.read_texts([text])[0].read_lines:
-        stripped = line.text.strip()
+    for line, _, is_long in sketcher.read_texts([text])[0].read_lines:
+        stripped = line.strip()
         start = text.find(stripped, end) if stripped else -1
         if start < 0:
             continue
