@@ -58,7 +58,7 @@ def resumed(job: Job) -> Job:
     work = job.out / UNFINISHED / sha256(repr((files, job.settings, job.as_parquet)).encode()).hexdigest()
     if job.out.exists() and any(job.out.iterdir()) and not work.exists():
         raise InputError(f"{job.out}: has other files, or unfinished ones of another replay; name another folder")
-    work.mkdir(parents=True, exist_ok=True)
+    work.mkdir(0o700, parents=True, exist_ok=True)
     return replace(job, work=work, now=max(modified for *_, modified in files) / 1e9)
 
 
