@@ -444,7 +444,7 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
             parts = some[first:end]
-            initials = "".join(each.text[0] for each in parts)
+            initials = "".join(each.text[0] for each in parts) if token.says and token.kind not in FIRM else ""
             if initials == token.text or is_spelled("".join(each.printed for each in parts), token):
                 others.remove(token)
                 del some[first:end]
