@@ -443,14 +443,19 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
     for token in list(others):
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
-            parts = some[first:end]
-            initials = "".join(each.text[0] for each in parts)
-            if initials == token.text or is_spelled("".join(each.printed for each in parts), token):
+            if _is_glued(some[first:end], token):
                 others.remove(token)
                 del some[first:end]
                 taken += 1
                 break
     return taken
+
+
+def _is_glued(parts: Sequence[Token], token: Token) -> bool:
+    """Decide whether a token is several words without their spaces, or their initials."""
+    initials = "".join(each.text[0] for each in parts)
+    is_short_form = initials == token.text and token.says and token.kind not in FIRM
+    return is_short_form or is_spelled("".join(each.printed for each in parts), token)
 
 
 def _printed(tokens: Sequence[Token]) -> str:

@@ -78,6 +78,7 @@ CONTENT = [
     ("de", "Die Wirte {weisen|räumen} die Vorwürfe {zurück|ein}. Der Rat berät am Montag. Vorwürfe gibt es seit Mai."),
     ("en", "The new track ends 50 {m|km} from the old church of the village."),
     ("en", "The ferry {was closed|will be closed} to lorries at the weekend."),
+    ("ar", "عرض الفنان في نيويورك {لاخر اعماله|لا} الفنية بمدينة الجبل، بتزامن مع عيد المدينة القديمة."),
     ("hu", "{Negyvenmilliárd|Négymilliárd} forinttal csökkent ősszel a falvak adóssága."),
     ("ru", "Ерлан Сапаров назначен {заместителем руководителя|руководителем} канцелярии области."),
     ("ja", "これはTarnfield Paper{渋谷|池袋}PARK店のオープンを記念し、秋に発売される。"),
