@@ -7,11 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import in_words
 from scrapy_neardup.evidence.figures.figure import find_figures
-from scrapy_neardup.evidence.titles import names_site, terms_of, title_without_site
+from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.story import Member
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
@@ -48,7 +49,10 @@ def read_change(line: str) -> FigureChange:
 
 _FEWEST_VOTERS = 3
 _FEWEST_WORDS = 3
-_terms = lru_cache(maxsize=1000)(terms_of)
+_LONGEST_FILLER = 3  # characters of words that say little
+_BEGINNING = 6  # characters of a word; the rest is its ending
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> str:
@@ -77,17 +81,25 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
 def _titles_of(members: Sequence[Member]) -> list[tuple[Member, str]]:
     """Return the members with a title, without those that are cut or have one or two words, unless all are."""
     titles = [(member, title) for member in members if (title := _headline(member))]
-    whole = [row for row in titles if len(_terms(row[1])) >= _FEWEST_WORDS and not row[1].endswith(("...", "…"))]
+    whole = [row for row in titles if len(_words(row[1])) >= _FEWEST_WORDS and not row[1].endswith(("...", "…"))]
     return whole or titles
 
 
 def _agreement(title: str, other: str) -> float:
-    """Return the cosine of the terms of two titles, 0 if they have different figures."""
-    terms, others = _terms(title), _terms(other)
+    """Return the cosine of the words of two titles, 0 if they have different figures."""
+    words, others = _words(title), _words(other)
     figures, other_figures = _figures_of(title), _figures_of(other)
-    if not terms or not others or not (figures <= other_figures or other_figures <= figures):
+    if not words or not others or not (figures <= other_figures or other_figures <= figures):
         return 0.0
-    return len(terms & others) / math.sqrt(len(terms) * len(others))
+    return len(words & others) / math.sqrt(len(words) * len(others))
+
+
+@lru_cache(maxsize=1000)
+def _words(title: str) -> set[str]:
+    if unspaced := _UNSPACED.findall(title):
+        return {first + second for first, second in pairwise(unspaced)}
+    words = re.findall(r"(?:[^\W\d_]|[\u0900-\u0dff])+", title.casefold())  # with the vowel signs of Indic scripts
+    return {word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER}
 
 
 @lru_cache(maxsize=1000)
