@@ -76,9 +76,9 @@ _SIGNS = re.compile(
     "[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212-](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
     "|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*)"
 )
-_BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
+BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
 _USUAL = (
-    (re.compile("(?<=[0-9])\u0631(?=[0-9])"), "."),  # "4ر95" is 4.95
+    (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
@@ -133,7 +133,7 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
     def hide(found: re.Match[str]) -> str:
         code = found[1].casefold()
         letters = "".join(takewhile(str.isalpha, code))
-        if letters in _BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
+        if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
         codes[hidden] = found[1]
