@@ -115,11 +115,21 @@ def _replaced(sentence: Sentence, language: str) -> Iterator[tuple[_Value, _Valu
     sides = [tokens_of(text, language) for text in texts]
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
     olds, news = (_values_of(*side, crosses=is_alike) for side in zip(texts, sides, strict=True))
+    best = _best_pairs(olds, news)
     least = 0 if is_alike else _LEAST_COMMON
-    best: dict[tuple[str, str], tuple[_Value, _Value]] = {}
-    for old, new in sorted(product(olds, news), key=_common):
-        best[old.token.printed, new.token.printed] = old, new
     yield from (best[key] for key in told if key in best and _common(best[key]) >= least)
+
+
+def _best_pairs(olds: Sequence[_Value], news: Sequence[_Value]) -> dict[tuple[str, str], tuple[_Value, _Value]]:
+    """Return the values of two sentences that stand beside most of the same words, by how they are printed."""
+    counts = [Counter(each.token.text for each in side if each.token.kind != "time") for side in (olds, news)]
+    gone, came = counts[0] - counts[1], counts[1] - counts[0]
+    pairs = sorted(product(olds, news), key=_common)
+    return {
+        (old.token.printed, new.token.printed): (old, new)
+        for old, new in pairs
+        if (old.token.text in gone) == (new.token.text in came)  # not "35, 37" -> "35"
+    }
 
 
 def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Value]:
