@@ -55,6 +55,7 @@ _LONGEST_LINE = 120  # characters of a change that is told
 _REACH = 6  # words on either side of a value that may say what it counts
 _LEAST_COMMON = 2  # of these words, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
+_DATELINE = 4  # words
 _LONGEST_LABEL = 2  # words that say something
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
 _JOINED = frozenset("\u0648\u0628\u0644\u0641")
@@ -78,7 +79,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for sentence in alike:
         for before, after in _replaced(sentence, new.language) if sentence.partner not in repeated else ():
             if label := _label(before, after, sentence.text):
-                shown = f"{_as_printed(sentence.partner, before.shown)} -> {_as_printed(sentence.text, after.shown)}"
+                shown = f"{_value_of(before, sentence.partner)} -> {_value_of(after, sentence.text)}"
                 change = Change(one_line(f"{label}: {shown}", _LONGEST_LINE), after.figure.kind in HARMED)
                 changes.setdefault((before.token.value, after.token.value), change)
     for known, newest in _newest_toll(new, old):
@@ -137,7 +138,7 @@ def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Va
     figures = [*find_figures(text)]
     found = []
     for at, token in enumerate(tokens):
-        if token.kind not in _READ:
+        if not _is_value(token, at):
             continue
         value = short_value(token.text)
         figure = next((each for each in figures if each.value == value), Figure(value))
@@ -151,6 +152,11 @@ def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Va
         behind = tokens[end : end + min(last, _REACH)]
         found.append(_Value(token, figure, [*bound, *shown], unit, bool(bound), [*before], [*behind]))
     return found
+
+
+def _is_value(token: Token, at: int) -> bool:
+    """Decide whether a token is a value; the date of a dateline is none."""
+    return token.kind in _READ and (at >= _DATELINE or token.kind != "time")
 
 
 def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
@@ -207,7 +213,7 @@ def _is_small(token: Token) -> bool:
 
 def _names(token: Token) -> bool:
     """Return whether a word may name what is counted."""
-    return token.kind in ("word", "name", "code") and not _is_small(token) and not _bounds(token)
+    return token.kind in ("word", "name", "code", "quantity") and not _is_small(token) and not _bounds(token)
 
 
 def _common(values: tuple[_Value, _Value]) -> int:
@@ -251,6 +257,12 @@ def _as_printed(text: str, tokens: Sequence[Token]) -> str:
     printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
     told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
     return _BESIDE_SIGN.sub("", told)
+
+
+def _value_of(value: _Value, text: str) -> str:
+    """Return a value as it is told: "at least 12"."""
+    shown = _as_printed(text, value.shown)
+    return shown[0].lower() + shown[1:] if value.is_bounded else shown
 
 
 def _is_other_value(old: _Value, new: _Value) -> bool:

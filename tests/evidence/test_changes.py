@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between
@@ -63,6 +65,8 @@ NOT_TOLD = [
     ("en", "{4|Two more} people have died."),
     ("en", "A motor park in Iddo was searched after a tip-off on Thursday{, June 10| 10th June, 2021}."),
     ("en", "The House wants {the 136|over 130} pupils of the school to be freed."),
+    ("en", "The board says that {1,122,095|1,122, 095} pupils and {1, 300,722|1,300,722} guests came."),
+    ("en", "Skerrow, May {30|31} (Shipnews) - The captain of the ferry was brought to court by the police."),
     ("en", "The fire burned a field of 100 by {300|3.00} metres."),
     ("en", "Sales of houses are at their best in 8 years{ and a half|.5 years}."),
     ("en", "The council has approved a budget of {N895.5bn|N895bn} for roads."),
@@ -70,9 +74,8 @@ NOT_TOLD = [
 
 
 def told(language: str, text: str) -> list[str]:
-    head, rest = text.split("{")
-    edit, tail = rest.split("}")
-    old, new = (Side("", head + value + tail, "", language) for value in edit.split("|"))
+    texts = (re.sub(r"{([^|]*)\|([^}]*)}", value, text) for value in (r"\1", r"\2"))
+    old, new = (Side("", each, "", language) for each in texts)
     return [each.line for each in changes_between(new, old, compare(new, old))]
 
 

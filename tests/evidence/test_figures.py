@@ -32,7 +32,7 @@ def changes(old: str, new: str) -> tuple[str, ...]:
     [
         ("Officials said {} are dead after the storm.", "dead: 3 -> 7"),
         ("Fire kills {} in the harbour\n{} people were killed on Tuesday.", "dead: 3 -> 7"),
-        ("Nobody was killed. At least {} people were rescued.", "rescued: At least 3 -> At least 7"),
+        ("Nobody was killed. At least {} people were rescued.", "rescued: at least 3 -> at least 7"),
         ("{} people, 30 of them hurt, were in the hall.", "people: 3 -> 7"),
         ("{} sind tot, sagte die Polizei.", "dead: 3 -> 7"),
         ("火災で{}人死亡\n火災で{}人が死亡した。", "dead: 3 -> 7"),
