@@ -125,6 +125,9 @@ def _best_pairs(olds: Sequence[_Value], news: Sequence[_Value]) -> dict[tuple[st
     """Return the values of two sentences that stand beside most of the same words, by how they are printed."""
     counts = [Counter(each.token.text for each in side if each.token.kind != "time") for side in (olds, news)]
     gone, came = counts[0] - counts[1], counts[1] - counts[0]
+    sums = [sum(map(Decimal, filter(is_plain, each.elements()))) for each in (gone, came)]
+    if gone.total() != came.total() and sums[0] == sums[1]:
+        return {}  # "7 dead or hurt" -> "4 dead, 3 hurt"
     pairs = sorted(product(olds, news), key=_common)
     return {
         (old.token.printed, new.token.printed): (old, new)

@@ -67,6 +67,7 @@ NOT_TOLD = [
     ("en", "The House wants {the 136|over 130} pupils of the school to be freed."),
     ("en", "The board says that {1,122,095|1,122, 095} pupils and {1, 300,722|1,300,722} guests came."),
     ("en", "Skerrow, May {30|31} (Shipnews) - The captain of the ferry was brought to court by the police."),
+    ("ar", "وفاة {وإصابة 7|4 وإصابة 3} في حادث اصطدام سيارة بناقة سائبة في جازان."),
     ("en", "The fire burned a field of 100 by {300|3.00} metres."),
     ("en", "Sales of houses are at their best in 8 years{ and a half|.5 years}."),
     ("en", "The council has approved a budget of {N895.5bn|N895bn} for roads."),
