@@ -80,7 +80,9 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
         for before, after in _replaced(sentence, new.language) if sentence.partner not in repeated else ():
             if label := _label(before, after, sentence.text):
                 shown = f"{_value_of(before, sentence.partner)} -> {_value_of(after, sentence.text)}"
-                change = Change(one_line(f"{label}: {shown}", _LONGEST_LINE), after.figure.kind in HARMED)
+                change = Change(
+                    one_line(f"{label}: {shown}", _LONGEST_LINE), bool(HARMED & {before.figure.kind, after.figure.kind})
+                )
                 changes.setdefault((before.token.value, after.token.value), change)
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
