@@ -1,7 +1,8 @@
-"""The changes that are told of two texts: "dead: 4 -> 12", "by: 18:00 -> 15:00", "polling units: 2195 -> 2445".
+"""The changes that are told of two texts: "dead: 4 -> 12", "valley by: 18:00 -> 15:00", "prices rose: 2% -> over 3%".
 
-A figure, a time or a code in the place of another one in aligned sentences is a change, unless it may be the same value
-in another form. So is another newest toll of the dead in titles and first sentences, however these are written.
+A figure, a time or a code in the place of another one is told only if both sentences count the same thing: words beside
+both values are the same, and one of them names it. So is another newest toll of the dead in titles and first sentences,
+however these are written. What is not sure is no line: its sentence is in the news of the document.
 """
 
 from __future__ import annotations
@@ -10,36 +11,56 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
-from itertools import permutations, product
+from itertools import dropwhile, product, takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import Comparison, Sentence
-from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, kind_of
+from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind
 from scrapy_neardup.evidence.figures.figure import (
     Figure,
     figures_of,
-    figures_of_head,
     find_figures,
     is_plain,
     short_value,
 )
-from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS, WORDS, all_languages
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.page_lines import Side
-from scrapy_neardup.evidence.replacements import Difference
-from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
+from scrapy_neardup.evidence.replacements import form_of, printed_words
+from scrapy_neardup.evidence.tokens import (
+    ABOUT,
+    BEFORE_MONEY,
+    BOUNDS,
+    FRACTIONS,
+    FUNCTION_WORDS,
+    INCREMENTS,
+    Token,
+    is_same_word,
+    is_unspaced,
+    tokens_of,
+)
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
+_LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
-_LONGEST_LINE = 120  # characters of a change that is told
+_LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile("[0-9]+")
-_YEAR, _DAY = re.compile("(?:19|20)[0-9]{2}"), re.compile("[12]?[0-9]|3[01]")
 _ARABIC = re.compile("[\u0600-\u06ff]")
+_BESIDE_SIGN = re.compile("(?<=[^\\w\\s]) (?=[0-9])| (?=%)")
+_LONGEST_LINE = 120  # characters of a change that is told
+_REACH = 6  # words on either side of a value that may say what it counts
+_LEAST_COMMON = 2  # of these words, those that both sentences have
+_ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
+_DATELINE = 4  # words
+_LONGEST_LABEL = 2  # words that say something
+_ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
+_JOINED = frozenset("\u0648\u0628\u0644\u0641")
 _TOLD = ("number", "quantity", "time", "code")
+_READ = (*_TOLD, "negation")  # "no deaths" -> "three deaths"
 
 
 class Change(NamedTuple):
@@ -53,97 +74,242 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
     changes: dict[tuple[str, str], Change] = {}
     repeated = {each.text for each in comparison.sentences}
-    for sentence, each in comparison.differences:
-        if each.kind in _TOLD and each.old and each.new and each.is_one_of_one and sentence.partner not in repeated:
-            _add(changes, sentence, each)
-    for before, after in _newest_toll(new, old):
-        line = f"{after.label}: {before.value} -> {after.value}"
-        changes.setdefault((before.value, after.value), Change(line, is_toll=True))
-    if not changes:
-        return ()
-    # "Two more died" is no fall to two.
-    added = {str(each.low) for each in cached_tolls_of(new.title, new.text, new.language) if each.is_increment}
-    changes = {
-        (before, after): change
-        for (before, after), change in changes.items()
-        if after not in added or not is_plain(before) or Decimal(after) > Decimal(before)
-    }
+    # A headline may count another thing than the sentence that is most like it.
+    alike = (each for each in comparison.sentences if each.is_title == (each.partner in old.title))
+    for sentence in alike:
+        for before, after in _replaced(sentence, new.language) if sentence.partner not in repeated else ():
+            if label := _label(before, after, sentence.text):
+                shown = f"{_value_of(before, sentence.partner)} -> {_value_of(after, sentence.text)}"
+                change = Change(
+                    one_line(f"{label}: {shown}", _LONGEST_LINE), bool(HARMED & {before.figure.kind, after.figure.kind})
+                )
+                changes.setdefault((before.token.value, after.token.value), change)
+    for known, newest in _newest_toll(new, old):
+        changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
 
 
-def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference: Difference) -> None:
-    """Add a change, unless the sentences count two things, or one value in two forms."""
-    olds, news = map(_figures_with, (sentence.partner, sentence.text), difference.values)
-    # "4 dead and 4 hurt" has the value twice
-    old, new = next(((a, b) for a, b in product(olds, news) if a.label == b.label), (olds[0], news[0]))
-    has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old.value, new.value))
-    if is_plain(old.value) != is_plain(new.value) and has_part:
-        return  # "two thirds" -> "half"; "millions" is what is left of a number in words
-    if any(_YEAR.fullmatch(one) and _DAY.fullmatch(other) for one, other in permutations((old.value, new.value))):
-        return  # "June 10" and "10 June 2021"
-    if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
+class _Value(NamedTuple):
+    """A number, time or code of a sentence, and the words beside it, the nearest first."""
+
+    token: Token
+    figure: Figure
+    shown: list[Token]  # the value, with its unit and the words that bound it
+    unit: str  # a currency, "%" or a measure, "" if a number has none
+    is_bounded: bool  # "more than 130"
+    before: list[Token]
+    behind: list[Token]
+
+    @property
+    def is_added(self) -> bool:
+        """Return whether the value is added to another one: "two more", or has more words: "8 and a half"."""
+        beside = {each.text for each in (*self.before[:1], *self.behind[:1])}
+        is_more = not self.is_bounded and not INCREMENTS.isdisjoint(beside)
+        return is_more or any(_bare(each) in FRACTIONS for each in self.behind[:3])
+
+
+def _replaced(sentence: Sentence, language: str) -> Iterator[tuple[_Value, _Value]]:
+    """Yield the values in the place of others, beside the same words; none if a name is in the place of another one."""
+    replaced = {(each.old, each.new): each for each in sentence.differences if each.old and each.new}
+    told = [key for key, each in replaced.items() if each.kind in _TOLD and each.is_in_place]
+    if not told or "name" in {each.kind for each in replaced.values()}:
         return
-    if not difference.is_in_place and not old.label == new.label != "":
-        return
-    is_name = new.kind == SILENT  # "boeing: 737 -> 787"
-    label = new.label or old.label or _as_printed(sentence.text, _words_beside(difference, is_name=is_name))
-    values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
-    line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
-    changes.setdefault((old.value, new.value), Change(line, not HARMED.isdisjoint((old.kind, new.kind))))
+    texts = sentence.partner, sentence.text
+    sides = [tokens_of(text, language) for text in texts]
+    is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
+    olds, news = (_values_of(*side, crosses=is_alike) for side in zip(texts, sides, strict=True))
+    best = _best_pairs(olds, news)
+    least = 0 if is_alike else _LEAST_COMMON
+    yield from (best[key] for key in told if key in best and _common(best[key]) >= least)
 
 
-def _words_beside(difference: Difference, *, is_name: bool) -> str:
-    """Return the words that say what a figure counts: those behind it, or before it if there are none."""
-    before, behind = difference.before.split(), difference.behind.split()
-    is_told_before = difference.kind in ("time", "code") or (is_name and FUNCTION_WORDS.isdisjoint(before[-1:]))
-    if is_told_before and before:
-        return before[-1]  # "by", "until", "lot"
-    while behind and behind[0] in FUNCTION_WORDS:
-        behind.pop(0)
-    counted = behind[:2]
-    if counted[1:] and counted[1] in FUNCTION_WORDS:
-        counted.pop()
-    return " ".join(counted or before[-2:])
+def _best_pairs(olds: Sequence[_Value], news: Sequence[_Value]) -> dict[tuple[str, str], tuple[_Value, _Value]]:
+    """Return the values of two sentences that stand beside most of the same words, by how they are printed."""
+    counts = [Counter(each.token.text for each in side if each.token.kind != "time") for side in (olds, news)]
+    gone, came = counts[0] - counts[1], counts[1] - counts[0]
+    sums = [sum(map(Decimal, filter(is_plain, each.elements()))) for each in (gone, came)]
+    if gone.total() != came.total() and sums[0] == sums[1]:
+        return {}  # "7 dead or hurt" -> "4 dead, 3 hurt"
+    pairs = sorted(product(olds, news), key=_common)
+    return {
+        (old.token.printed, new.token.printed): (old, new)
+        for old, new in pairs
+        if (old.token.text in gone) == (new.token.text in came)  # not "35, 37" -> "35"
+    }
 
 
-def _as_printed(text: str, folded: str) -> str:
+def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Value]:
+    """Return the values of a sentence. What belongs to a value ``crosses`` no comma, unless it says so."""
+    figures = [*find_figures(text)]
+    found = []
+    for at, token in enumerate(tokens):
+        if not _is_value(token, at):
+            continue
+        value = short_value(token.text)
+        figure = next((each for each in figures if each.value == value), Figure(value))
+        if figure in figures:
+            figures.remove(figure)
+        start, end, shown, unit = _shown_at(tokens, at)
+        bound = _bound(tokens[:start]) if token.kind == "number" else []
+        start -= len(bound)
+        before = takewhile(lambda each: crosses or not each.closes, reversed(tokens[max(0, start - _REACH) : start]))
+        last = next((n for n, each in enumerate(tokens[end - 1 :]) if each.closes and not crosses), _REACH)
+        behind = tokens[end : end + min(last, _REACH)]
+        found.append(_Value(token, figure, [*bound, *shown], unit, bool(bound), [*before], [*behind]))
+    return found
+
+
+def _is_value(token: Token, at: int) -> bool:
+    """Decide whether a token is a value; the date of a dateline is none."""
+    return token.kind in _READ and (at >= _DATELINE or token.kind != "time")
+
+
+def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
+    """Return the first token of a value, the one behind it, the tokens that are told, and the unit of a number."""
+    token, end = tokens[at], at + 1
+    if token.kind == "time":
+        return _date_at(tokens, at)
+    if not _DIGITS.search(token.printed):
+        token = token._replace(printed=token.value)
+    following = tokens[end] if tokens[end:] else token
+    if following.kind == "unit":
+        is_sign = following.text != "%" and CURRENCIES.keys().isdisjoint(token.printed.split())
+        return at, end + 1, [following, token] if is_sign else [token], following.text
+    if UNITS.get(following.text, "years") != "years":  # most years are ages
+        return at, end + 1, [token, following], UNITS[following.text]
+    if at and tokens[at - 1].text in BEFORE_MONEY:
+        return at - 1, end, [tokens[at - 1], token], tokens[at - 1].text
+    return at, end, [token._replace(printed=token.value)], ""
+
+
+def _date_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
+    """Return the same for a date or time: "Thursday, 10th of June at 18:00"."""
+    first = end = at
+    for place in range(max(0, at - _REACH), min(len(tokens), at + _REACH)):
+        between = tokens[min(place, at) : max(place, at)]
+        if tokens[place].kind == "time" and all(each.kind == "time" or _is_small(each) for each in between):
+            first, end = min(first, place), max(end, place)
+    date = [each for each in tokens[first : end + 1] if each.kind == "time" or each.text in FUNCTION_WORDS]
+    return first, end + 1, date, ""
+
+
+def _bound(before: Sequence[Token]) -> Sequence[Token]:
+    """Return the words before a number that bound it: "more than", "at least"."""
+    near = list(takewhile(lambda each: _is_small(each) or _bounds(each), reversed(before)))
+    size = max((number for number, each in enumerate(near, 1) if _bounds(each)), default=0)
+    size += size > 0 and BOUNDS.get(near[size - 1].text, 0) > 1 and len(near) > size
+    return before[len(before) - size :]
+
+
+def _bounds(token: Token) -> bool:
+    word = _bare(token)
+    return word in BOUNDS or (word in ABOUT and len(word) > 3)
+
+
+def _bare(token: Token) -> str:
+    """Return a word without an Arabic "and", "in" or "for" that is joined to it."""
+    return token.text[1:] if token.text[0] in _JOINED else token.text
+
+
+def _is_small(token: Token) -> bool:
+    is_short = len(token.text) < 3 and token.kind == "word" and not is_unspaced(token)
+    return token.text in FUNCTION_WORDS or is_short
+
+
+def _names(token: Token) -> bool:
+    """Return whether a word may name what is counted."""
+    return token.kind in ("word", "name", "code", "quantity") and not _is_small(token) and not _bounds(token)
+
+
+def _common(values: tuple[_Value, _Value]) -> int:
+    """Return how many of the words beside two values are the same."""
+    old, new = values
+    sides = (old.before, new.before), (old.behind, new.behind)
+    return sum(
+        any(is_same_word(one, each) for each in others) for ones, others in sides for one in filter(_names, ones)
+    )
+
+
+def _label(old: _Value, new: _Value, text: str) -> str:
+    """Return the words that say in both sentences what is counted, "" if there are none, or the value is the same."""
+    if not _is_other_value(old, new):
+        return ""
+    figure = new.figure
+    is_known = old.figure.label == figure.label or old.token.kind == "quantity"  # "many reported dead"
+    if is_known and (0 < figure.kind < FigureKind.OTHER or figure.label in _ENGLISH):
+        return figure.label
+    before = _equal(old.before, new.before)[::-1]
+    if new.token.kind in ("time", "code"):
+        small = list(takewhile(_is_small, new.before))[::-1]
+        return _as_printed(text, [*before, *small]) if before else ""
+    is_told_before = new.unit or figure.kind == SILENT or new.token.closes  # "boeing: 737 -> 787"
+    behind = _equal(old.behind, new.behind)
+    return _as_printed(text, before or behind if is_told_before else behind or before)
+
+
+def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
+    """Return the first words of two rows that are the same and may name what is counted. "And" leads to other words."""
+    rows = [list(dropwhile(lambda each: not _names(each) and each.text not in WORDS["and"], row)) for row in (old, new)]
+    pairs = takewhile(lambda pair: all(map(_names, pair)) and is_same_word(*pair), zip(*rows, strict=False))
+    return [
+        each for number, (_, each) in enumerate(pairs) if number < (_REACH - 1 if is_unspaced(each) else _LONGEST_LABEL)
+    ]
+
+
+def _as_printed(text: str, tokens: Sequence[Token]) -> str:
     """Return words of a sentence with their capitals and accents."""
-    words = [*_WORD.findall(text), *_WORD.findall(text.replace("-", " "))]
+    words = [*_WORD.findall(text), *_LETTERS.findall(text)]
     printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
-    return " ".join(printed.get(word, word) for word in folded.split())
+    told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
+    return _BESIDE_SIGN.sub("", told)
 
 
-def _figures_with(text: str, value: str) -> list[Figure]:
-    """Return the figures of a sentence that have a value, at least one."""
-    return [each for each in find_figures(text) if each.value == value] or [Figure(short_value(value))]
+def _value_of(value: _Value, text: str) -> str:
+    """Return a value as it is told: "at least 12"."""
+    shown = _as_printed(text, value.shown)
+    return shown[0].lower() + shown[1:] if value.is_bounded else shown
 
 
-def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
-    """Decide whether one value may be the other one, written otherwise."""
-    in_digits = [any(map(str.isdigit, each)) for each in (difference.old, difference.new)]
-    if not all(in_digits):
-        return _ARABIC.search(difference.old + difference.new) is not None
-    digits = [sorted(_DIGITS.findall(each)) for each in (difference.old, difference.new)]
-    if digits[0] == digits[1] and len(digits[0]) > 1:
-        return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
-    # Another currency, of which one is not known.
-    return (kind_of(old.label) is FigureKind.MONEY) != (kind_of(new.label) is FigureKind.MONEY)
-
-
-def is_change(before: Figure, after: Figure) -> bool:
-    if before.kind and after.kind and before.kind != after.kind:
+def _is_other_value(old: _Value, new: _Value) -> bool:
+    """Decide whether two values are neither one value in two forms, nor parts or roundings of each other."""
+    if old.is_added or new.is_added or old.unit != new.unit or 0 < old.figure.kind != new.figure.kind > 0:
         return False
-    if _are_plain(before, after):
-        return not _are_equal(before, after)
-    # If one row only has more numbers than the other, it is no change: only one text has these figures. "2 a 0" is the
-    # score 2-0.
-    is_of_scores = ("-" in before.value) == ("-" in after.value)
-    old, new = (Counter(re.split("/" if is_of_scores else "[/-]", each.value)) for each in (before, after))
-    return bool(old - new) and bool(new - old)
+    if new.token.kind == "time":
+        return _is_other_date(old.shown, new.shown)
+    if _may_be_misread(old.token.printed, new.token.printed):
+        return False
+    values = old.figure.value, new.figure.value
+    if not all(map(is_plain, values)):
+        return SILENT not in (old.figure.kind, new.figure.kind) and _is_other_row(*values)  # "3rd" and "third"
+    is_rounded = old.is_bounded != new.is_bounded and _is_rounded(*map(Decimal, values))  # "136", "over 130"
+    return not is_rounded and not _are_equal(old.figure, new.figure)
 
 
-def _are_plain(*figures: Figure) -> bool:
-    return all(is_plain(figure.value) for figure in figures)
+def _is_other_date(old: Sequence[Token], new: Sequence[Token]) -> bool:
+    """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11"."""
+    gone = [each for each in old if not any(is_same_word(each, other) for other in new)]
+    came = [each for each in new if not any(is_same_word(each, other) for other in old)]
+    return any(form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))
+
+
+def _may_be_misread(old: str, new: str) -> bool:
+    """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00"."""
+    digits = [_DIGITS.findall(each) for each in (old, new)]
+    if any(digits) and not all(digits) and _ARABIC.search(old + new):
+        return True  # number words of this script are read in part
+    has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])
+    return has_same and max(map(len, digits)) > 1
+
+
+def _is_other_row(old: str, new: str) -> bool:
+    """Decide the same for values that are no plain numbers: scores, ranges, codes, and words such as "dozens"."""
+    has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old, new))
+    if is_plain(old) != is_plain(new) and has_part:
+        return False  # "two thirds" -> "half"; "millions" is what is left of a number in words
+    # If one row only has more numbers than the other, only one text has these figures. "2 a 0" is the score 2-0.
+    is_of_scores = ("-" in old) == ("-" in new)
+    parts, others = (Counter(re.split("/" if is_of_scores else "[/-]", each)) for each in (old, new))
+    return bool(parts - others) and bool(others - parts)
 
 
 def _are_equal(before: Figure, after: Figure) -> bool:
@@ -155,51 +321,44 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     if before.value == after.value:
         return True
     low, high = sorted((Decimal(before.value), Decimal(after.value)))
-    coarse, fine = sorted((low, high), key=lambda value: value.normalize().as_tuple().exponent, reverse=True)
     is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
     is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
-    has_two_digits = len(coarse.normalize().as_tuple().digits) > 1
-    rounded = [fine.quantize(coarse.normalize(), rounding) for rounding in (ROUND_HALF_UP, ROUND_DOWN)]
-    if not is_exact and has_two_digits and coarse in rounded:
+    if not is_exact and _is_rounded(low, high):
         return True
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
-def _newest_toll(new: Side, old: Side) -> Iterator[tuple[Figure, Figure]]:
-    """Pair the tolls of the dead: the greatest of title and first sentence, as the others are parts of it.
+def _is_rounded(low: Decimal, high: Decimal) -> bool:
+    """Decide whether one number is the other one, rounded to two digits or more."""
+    coarse, fine = sorted((low, high), key=lambda value: value.normalize().as_tuple().exponent, reverse=True)
+    has_two_digits = len(coarse.normalize().as_tuple().digits) > 1
+    rounded = [fine.quantize(coarse.normalize(), rounding) for rounding in (ROUND_HALF_UP, ROUND_DOWN)]
+    return has_two_digits and coarse in rounded
+
+
+def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
+    """Yield the tolls of the dead: the greatest of title and first sentences, as the others are parts of it.
 
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
     """
-    heads = [_dead(figures_of_head(side.title, side.text, side.language)) for side in (old, new)]
-    if not all(heads):
-        return
-    known, newest = (max(tolls, key=lambda toll: Decimal(toll.value)) for tolls in heads)
-    if _are_equal(known, newest):
-        return
-    before, after = (_dead(figures_of(side.title, side.text, side.language)) for side in (old, new))
-    is_known = any(_are_equal(newest, each) for each in before)
-    is_history = any(_are_equal(known, each) for each in after)
-    is_part = is_history and Decimal(newest.value) < Decimal(known.value)
-    if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
-        yield known, newest
-
-
-def _dead(figures: Sequence[Figure]) -> list[Figure]:
-    return _tolls(figures).get(FigureKind.DEAD, [])
+    heads, texts = [], []
+    for side in (old, new):
+        head = f"{side.title}\n{side.text[:_LONGEST_HEAD]}"
+        tolls = cached_tolls_of(side.title, side.text, side.language)
+        of_dead = (each for each in tolls if each.kind is FigureKind.DEAD and not each.is_increment)
+        heads.append(max((each.low for each in of_dead if each.text[:_LONGEST_HEAD] in head), default=Decimal(0)))
+        figures = figures_of(side.title, side.text, side.language)
+        texts.append({each.value for each in figures if each.kind == FigureKind.DEAD})
+    known, newest = heads
+    is_part = str(known) in texts[1] and newest < known
+    if all(heads) and known != newest <= _MOST_GROWTH * (1 + known) and str(newest) not in texts[0] and not is_part:
+        yield str(known), str(newest)
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
     """Decide whether two texts give tolls of one kind, and none of them is the same."""
-    tolls, other_tolls = _tolls(some), _tolls(others)
-    return any(
-        not any(_are_equal(one, another) for one in tolls[kind] for another in other_tolls[kind])
-        for kind in tolls.keys() & other_tolls.keys()
-    )
-
-
-def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:
-    found: dict[int, list[Figure]] = {}
-    for figure in figures:
-        if 0 < figure.kind < FigureKind.HOMES and _are_plain(figure):
-            found.setdefault(figure.kind, []).append(figure)
-    return found
+    tolls = [
+        [each for each in side if 0 < each.kind < FigureKind.HOMES and is_plain(each.value)] for side in (some, others)
+    ]
+    pairs = [(one, other) for one, other in product(*tolls) if one.kind == other.kind]
+    return not {one.kind for one, _ in pairs} <= {one.kind for one, other in pairs if _are_equal(one, other)}

@@ -109,8 +109,8 @@ class Comparison:
         return (each for each in self.sentences if each.is_new or any(_counted(each)))
 
     @property
-    def differences(self) -> list[tuple[Sentence, Difference]]:
-        return [(sentence, each) for sentence in self.sentences for each in _counted(sentence)]
+    def differences(self) -> list[Difference]:
+        return [each for sentence in self.sentences for each in _counted(sentence)]
 
     @property
     def has_other_names(self) -> bool:
@@ -134,7 +134,7 @@ class Comparison:
     @property
     def has_other_figures(self) -> bool:
         """Return whether more than two figures have another value, as in the reports of two lottery draws."""
-        changed = [each for _, each in self.differences if each.kind == "number" and each.old and each.is_in_place]
+        changed = [each for each in self.differences if each.kind == "number" and each.old and each.is_in_place]
         return len(changed) > 2
 
     @property
@@ -217,86 +217,78 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
     if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    places, equal, has_moved = find_places(new, old, is_only=known.has_one_edit)
-    if equal:
-        partners = _Partners(
-            aligned, new, old, equal, has_moved=has_moved, is_title=is_title, may_have_dateline=number < _HEAD
-        )
-        return partners.sentence(places, known)
+    found = find_places(new, old, is_only=known.has_one_edit)
+    if found[1]:
+        return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < _HEAD)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
     return Sentence(aligned.text, "", max(1, len(new)), 0, differences, is_title)
 
 
-@dataclass(frozen=True)
-class _Partners:
-    """Two partners, of which so many words are ``equal``."""
+def _partners(
+    aligned: Aligned,
+    new: Sequence[Token],
+    old: Sequence[Token],
+    found: tuple[list[Place], int, bool],
+    known: BothTexts,
+    *,
+    is_title: bool,
+    may_have_dateline: bool,
+) -> Sentence:
+    """Return a sentence compared with its partner. ``found`` is what ``find_places`` returns."""
+    places, equal, has_moved = found
+    longest = max(len(new), len(old))
+    is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
+    counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
+    held = equal
+    if may_have_dateline and places and places[0].is_dateline:
+        held += len(places.pop(0).came)
+    numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
+    differences: list[Difference] = []
+    for place in places:
+        in_place, wording = differences_of(place, known.has, is_alone=is_alone)
+        held += wording
+        is_in_place = equal >= IN_PLACE * len(new) and _is_value(place, *numbers)
+        is_swapped = place.is_swap and equal >= FORM * longest
+        differences += (
+            each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in in_place
+        )
+    words = max(1, len(new))
+    if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
+        return Sentence(aligned.text, "", words, 0)
+    return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
 
-    aligned: Aligned
-    new: list[Token]
-    old: list[Token]
-    equal: int
-    has_moved: bool
-    is_title: bool
-    may_have_dateline: bool
 
-    def sentence(self, places: list[Place], known: BothTexts) -> Sentence:
-        is_alone = self._is_alone(places)
-        counts_alone = self._counts_alone(places, known)
-        held = self.equal
-        if self.may_have_dateline and places and places[0].is_dateline:
-            held += len(places.pop(0).came)
-        numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
-        differences: list[Difference] = []
-        for place in places:
-            if not place.is_content:
-                held += len(place.came)
-                continue
-            found, wording = differences_of(place, known.has, is_alone=is_alone)
-            held += wording
-            is_one = place.is_one_for_one and (place.is_inside or place.behind != "")
-            is_counted = numbers[0] <= numbers[1] or all(place.numbers)  # between two numbers of a list
-            is_value = is_one and is_counted and self.equal >= HALF * len(self.new)
-            is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
-            differences += [
-                each._replace(
-                    is_in_place=is_value
-                    or (numbers[0] == numbers[1] and is_short and self.equal >= IN_PLACE * len(self.new)),
-                    is_one_of_one=is_value or numbers[0] == numbers[1],
-                    is_swapped=place.is_swap and self.equal >= FORM * max(len(self.new), len(self.old)),
-                    is_alone=counts_alone,
-                )
-                for each in found
-            ]
-        words = max(1, len(self.new))
-        if not differences and self._is_partner_by_accident(places, known):
-            return Sentence(self.aligned.text, "", words, 0)
-        held = min(held, words)
-        return Sentence(self.aligned.text, self.aligned.partner, words, held, tuple(differences), self.is_title)
+def _is_value(place: Place, gone: int, came: int) -> bool:
+    """Decide whether a place is short, and its sentence has as many numbers as before, or more, but in lists."""
+    return max(len(place.gone), len(place.came)) <= _LONGEST_VALUE and (gone <= came or all(place.numbers))
 
-    def _is_partner_by_accident(self, places: Sequence[Place], known: BothTexts) -> bool:
-        """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
-        if self.is_title or len(self.new) > _SHORT_SENTENCE or 2 * len(self.new) > len(self.old):
-            return False
-        return any(each.says and not known.has(each) for place in places for each in place.came)
 
-    def _is_alone(self, places: Sequence[Place]) -> bool:
-        """Return whether the sentences differ in one place only."""
-        is_one = len(places) == 1 and not self.has_moved
-        if not places or not (is_one or places[0].is_only):
-            return False
-        is_like = places[0].is_only or places[0].size <= SHORT
-        return self.equal >= len(self.new) * (HALF if is_like else NEAR)
+def _is_partner_by_accident(
+    new: Sequence[Token], old: Sequence[Token], places: Sequence[Place], known: BothTexts
+) -> bool:
+    """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
+    if len(new) > _SHORT_SENTENCE or 2 * len(new) > len(old):
+        return False
+    return any(each.says and not known.has(each) for place in places for each in place.came)
 
-    def _counts_alone(self, places: Sequence[Place], known: BothTexts) -> bool:
-        """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
-        if not self.is_title or not self._is_alone(places):
-            return self._is_alone(places)
-        gone, came, *_ = places[0]
-        is_told = all(each.kind == "word" and known.has(each) for each in came)
-        if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
-            return False  # the text says the same
-        return len(places) == 1 and places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
+
+def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
+    """Return whether the sentences, of which a share is equal, differ in one place only."""
+    is_one = len(places) == 1 and not has_moved
+    if not places or not (is_one or places[0].is_only):
+        return False
+    is_like = places[0].is_only or places[0].size <= SHORT
+    return equal >= (HALF if is_like else NEAR)
+
+
+def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
+    """Decide whether a title, which each paper writes anew, has other words for what the text says."""
+    place = places[0]
+    is_told = all(each.kind == "word" and known.has(each) for each in place.came)
+    if is_told and not any(meaning_of(each.text) for each in (*place.gone, *place.came)):
+        return True
+    return len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:

@@ -41,7 +41,6 @@ SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 _LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
-_BESIDE = 4  # words
 _LONGEST_SWAPPED = 4  # words
 _LONGEST_DATELINE = 5  # words
 _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
@@ -58,23 +57,17 @@ class Difference(NamedTuple):
     kind: TokenKind
     old: str
     new: str
-    before: str = ""  # the words beside it in the new sentence
-    behind: str = ""
     is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
-    is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
     is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
     is_alone: bool = False  # whether the rest of the sentence is equal
-    values: tuple[str, str] = ("", "")  # of numbers, as decimals; else as they are printed
 
 
 class Place(NamedTuple):
-    """A place where two partners differ: the words that are gone, those that came, and those beside them."""
+    """A place where two partners differ: the words that are gone, and those that came."""
 
     gone: list[Token]
     came: list[Token]
-    before: str
-    behind: str
-    is_inside: bool
+    before: Token | None  # the word before the place, None at the beginning of the sentence and behind a comma
     is_only: bool  # whether no other sentence of the text is reworded
     numbers: tuple[Token | None, Token | None] = (None, None)  # that stand next to the place in both sentences
 
@@ -99,18 +92,12 @@ class Place(NamedTuple):
 
     @property
     def is_dateline(self) -> bool:
-        return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
+        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE
 
     @property
     def is_swap(self) -> bool:
         """Return whether so many words stand in the place of as many."""
         return len(self.gone) == len(self.came) <= SHORT
-
-    @property
-    def is_one_for_one(self) -> bool:
-        """Return whether one word stands in the place of another one, beside articles and the like."""
-        counts = [sum(each.text not in FUNCTION_WORDS for each in side) for side in (self.gone, self.came)]
-        return counts == [1, 1]
 
     @property
     def is_opposite(self) -> bool:
@@ -193,8 +180,8 @@ def _places(
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
-        is_between = is_inside and start > 0 and stop < len(new)
-        place = Place(gone, came, *_beside(new, start, stop), is_between, is_only, _numbers_beside(new, start, stop))
+        before = None if start == 0 or new[start - 1].closes else new[start - 1]
+        place = Place(gone, came, before, is_only, _numbers_beside(new, start, stop))
         is_denial = len(operations) == 1 and _may_deny(gone[:SHORT])
         if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
@@ -219,7 +206,7 @@ def _swap(
         if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
             is_of_two = len(olds) == 2 and all(each.says for each in gone)  # not "said Lund", "Lund said"
             is_swapped = is_of_two or not CONJUNCTIONS.issuperset(between)
-            return Place(list(gone[:a]), list(came[:b]), "", "", True, True) if is_swapped else None
+            return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True) if is_swapped else None
     return None
 
 
@@ -247,22 +234,6 @@ def _moved(
     return moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
 
 
-def _beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[str, str]:
-    """Return the words before and behind a place, up to the next comma or the end of the sentence."""
-    before: list[Token] = []
-    for each in reversed(tokens[max(0, start - _BESIDE) : start]):
-        if each.closes:
-            break
-        before.insert(0, each)
-    behind: list[Token] = []
-    for at in range(stop, min(len(tokens), stop + _BESIDE)):
-        if at and tokens[at - 1].closes:
-            break
-        behind.append(tokens[at])
-    printed = [_printed([each for each in side if each.kind != "unit"]) for side in (before, behind)]
-    return printed[0], printed[1]
-
-
 def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
     """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
     joined: list[_Operation] = []
@@ -285,11 +256,15 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
+    if not place.is_content:
+        return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
-        found.append(Difference("number", _printed(gone), f"{place.recounted.printed} {_printed(came)}".strip()))
+        found.append(
+            Difference("number", printed_words(gone), f"{place.recounted.printed} {printed_words(came)}".strip())
+        )
     olds, news = _said(gone), _said(came)
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
     other = _other_words(olds, news, has, may_be_known=not is_alone and not place.is_swap)
@@ -297,7 +272,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
         other = _word_for_word(place._replace(gone=gone, came=came), has)
     if other is not None:
         found.append(other)
-    return [each._replace(before=place.before, behind=place.behind) for each in found], wording
+    return found, wording
 
 
 def _said(tokens: Sequence[Token]) -> list[Token]:
@@ -312,11 +287,11 @@ def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
-        return Difference("name", _printed(names_old or olds), _printed(names_new))
+        return Difference("name", printed_words(names_old or olds), printed_words(names_new))
     # What happened to people: "injured" in the place of "dead".
     meanings = [{found.kind for each in side if (found := meaning_of(each.text))} for side in (olds, news)]
     if all(meanings) and meanings[0] != meanings[1]:
-        return Difference("word", _printed(olds), _printed(news))
+        return Difference("word", printed_words(olds), printed_words(news))
     return None
 
 
@@ -327,7 +302,7 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     """
     gone, came = place.gone, place.came
     if place.has_another_sense:
-        return Difference("word", _printed(gone), _printed(came))
+        return Difference("word", printed_words(gone), printed_words(came))
     olds, news = (
         [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)
     )
@@ -335,7 +310,7 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
         return None
     may_be_new = olds and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
     if may_be_new or (place.is_only and (gone or len(came) > 1) and _is_unknown(olds, news, has)):
-        return Difference("word", _printed(olds or gone), _printed(news))
+        return Difference("word", printed_words(olds or gone), printed_words(news))
     return None
 
 
@@ -348,8 +323,8 @@ def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     if all(each.text in VAGUE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
         return True
-    is_source = AGENCIES.issuperset(each.text for each in olds) and SAY_NOTHING.issuperset(place.before.split()[-1:])
-    return bool(olds) and is_source
+    is_source = place.before is None or place.before.text in SAY_NOTHING
+    return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
 
 
 def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_only: bool) -> bool:
@@ -377,13 +352,13 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
     yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], has)
     if olds and not news and any(each.text > FIRST_SYLLABIC for each in came):
         # The number words of these scripts are not known.
-        yield Difference("number", _printed(olds), _printed(came))
+        yield Difference("number", printed_words(olds), printed_words(came))
     yield from _in_turn(_of_kind(gone, "code"), _of_kind(came, "code"), has)
     yield from _denials(gone, came, has)
     pieces = piece_of(gone), piece_of(came)
     if pieces[0] != pieces[1]:
         kind = next(each.kind for each in pieces if each)
-        yield Difference(kind, _printed(gone), _printed(came), values=(_printed(gone), _printed(came)))
+        yield Difference(kind, printed_words(gone), printed_words(came))
     yield from _times_and_units(gone, came)
 
 
@@ -403,20 +378,20 @@ def _denials(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable
 def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[Difference]:
     for kind in _TOLD_AS_PRINTED:
         for old, new in zip(_of_kind(gone, kind), _of_kind(came, kind), strict=False):
-            if kind == "unit" or _form(old) == _form(new):
-                yield Difference(new.kind, old.printed, new.printed, values=(old.printed, new.printed))
+            if kind == "unit" or form_of(old) == form_of(new):
+                yield Difference(new.kind, old.printed, new.printed)
 
 
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:
     for number, new in enumerate(news):
         if number < len(olds):
             old = olds[number]
-            yield Difference(new.kind, old.printed, new.printed, values=(old.value, new.value))
+            yield Difference(new.kind, old.printed, new.printed)
         elif new.kind == "negation" or not has(new):
             yield Difference(new.kind, "", new.printed)
 
 
-def _form(time: Token) -> str:
+def form_of(time: Token) -> str:
     """Return how a time is told: "@" is a time of day, "#" the number of a date."""
     if time.text[0].isdigit():
         return "#"
@@ -458,7 +433,7 @@ def _is_glued(parts: Sequence[Token], token: Token) -> bool:
     return is_short_form or is_spelled("".join(each.printed for each in parts), token)
 
 
-def _printed(tokens: Sequence[Token]) -> str:
+def printed_words(tokens: Sequence[Token]) -> str:
     """Return words as they are told: characters of scripts without spaces stand together."""
     words = ""
     last = None

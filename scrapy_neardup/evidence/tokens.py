@@ -78,7 +78,7 @@ _SIGNS = re.compile(
 )
 BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
 _USUAL = (
-    (re.compile("(?<=[0-9])\u0631(?=[0-9])"), "."),  # "4ر95" is 4.95
+    (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"

@@ -32,7 +32,7 @@ def changes(old: str, new: str) -> tuple[str, ...]:
     [
         ("Officials said {} are dead after the storm.", "dead: 3 -> 7"),
         ("Fire kills {} in the harbour\n{} people were killed on Tuesday.", "dead: 3 -> 7"),
-        ("Nobody was killed. At least {} people were rescued.", "rescued: 3 -> 7"),
+        ("Nobody was killed. At least {} people were rescued.", "rescued: at least 3 -> at least 7"),
         ("{} people, 30 of them hurt, were in the hall.", "people: 3 -> 7"),
         ("{} sind tot, sagte die Polizei.", "dead: 3 -> 7"),
         ("火災で{}人死亡\n火災で{}人が死亡した。", "dead: 3 -> 7"),
@@ -119,12 +119,12 @@ def test_a_label_is_the_word_people_would_read() -> None:
     ("old", "new", "expected"),
     [
         ("4 dead in Kabul", "12 dead in Kabul", "dead: 4 -> 12"),
-        ("A bomb killed four people in Kabul", "A bomb killed at least 12 people in Kabul", "dead: 4 -> 12"),
+        ("A bomb killed four people in Kabul", "A bomb killed at least 12 people in Kabul", "dead: 4 -> at least 12"),
         ("Blast killed four people in Kabul", "The toll rose: 12 people in Kabul died", "dead: 4 -> 12"),
         ("a magnitude-6.1 earthquake hit", "a magnitude 6.4 earthquake hit", "magnitude: 6.1 -> 6.4"),
         ("They won 2-1 on Sunday", "They won 3-1 on Sunday", "score: 2-1 -> 3-1"),
-        ("rates rose to 5% in May", "rates rose to 5.25 percent in May", "%: 5 -> 5.25"),
-        ("costs of $2 million a year", "costs of $3 million a year", "$: 2000000 -> 3000000"),
+        ("rates rose to 5% in May", "rates rose to 5.25 percent in May", "rates rose: 5% -> 5.25 percent"),
+        ("costs of $2 million a year", "costs of $3 million a year", "costs: $2 million -> $3 million"),
         ("地震で4人が死亡", "地震で12人が死亡", "dead: 4 -> 12"),
         ("погибли 4 человека в Казани", "погибли 12 человека в Казани", "dead: 4 -> 12"),
     ],
@@ -158,7 +158,7 @@ def test_another_notation_is_no_change(old: str, new: str) -> None:
     [
         ("a Boeing 737 crashed there", "a Boeing 787 crashed there", "Boeing: 737 -> 787"),
         ("the 45-year-old pilot said", "the 46-year-old pilot said", "year old: 45 -> 46"),
-        ("John Smith, 45, was arrested", "John Smith, 46, was arrested", "45 -> 46"),
+        ("John Smith, 45, was arrested", "John Smith, 46, was arrested", "John Smith: 45 -> 46"),
     ],
 )
 def test_a_change_of_what_counts_nothing_is_told_by_the_words_beside_it(old: str, new: str, expected: str) -> None:
@@ -191,7 +191,9 @@ def test_a_value_that_stands_twice_is_compared_in_its_own_place() -> None:
 def test_equal_neighbours_with_several_values_are_compared_as_a_set() -> None:
     rows = [f"held in lieu of {bond} dollars bond" for bond in (300, 500, 700)]
     assert changes("\n".join(rows), "\n".join(reversed(rows[1:]))) == ()
-    assert changes("\n".join(rows), "\n".join([*rows[:2], "held in lieu of 900 dollars bond"])) == ("$: 700 -> 900",)
+    assert changes("\n".join(rows), "\n".join([*rows[:2], "held in lieu of 900 dollars bond"])) == (
+        "lieu: 700 dollars -> 900 dollars",
+    )
 
 
 def test_a_toll_that_rises_a_thousandfold_has_changed() -> None:

@@ -31,7 +31,7 @@ SENTENCES = {
     "ja": "火災で4人が死亡した|9人が亡くなった|死者は9人に増えた|9人の死亡が確認された",
 }
 CASES = [
-    pytest.param(old, new, id=f"{language}-{number}")
+    pytest.param(old, new, language, id=f"{language}-{number}")
     for language, joined in SENTENCES.items()
     for old, *others in [joined.split("|")]
     for number, new in enumerate(others)
@@ -62,14 +62,14 @@ OTHER_THINGS = [
 ]
 
 
-def lines(old: str, new: str) -> list[str]:
-    sides = Side("", new), Side("", old)
+def lines(old: str, new: str, language: str = "") -> list[str]:
+    sides = tuple(Side("", text, language=language) for text in (new, old))
     return [change.line for change in changes_between(*sides, compare(*sides))]
 
 
-@pytest.mark.parametrize(("old", "new"), CASES)
-def test_a_toll_in_other_words_is_told(old: str, new: str) -> None:
-    assert lines(old, new) == ["dead: 4 -> 9"]
+@pytest.mark.parametrize(("old", "new", "language"), CASES)
+def test_a_toll_in_other_words_is_told(old: str, new: str, language: str) -> None:
+    assert lines(old, new, language) == ["dead: 4 -> 9"]
 
 
 @pytest.mark.parametrize(("old", "new"), SAME_WORDS)

@@ -52,7 +52,7 @@ async def test_a_rate_decision_is_an_update_though_its_headline_has_the_new_rate
         )
         verdict = await newsroom.detector.check(document)
 
-    assert (verdict.status, verdict.changes) == ("update", ("%: 3.5 -> 3.75",))
+    assert (verdict.status, verdict.changes) == ("update", ("raises rate: 3.5 percent -> 3.75 percent",))
 
 
 @pytest.mark.parametrize("order", [("amp", "own"), ("own", "amp")])

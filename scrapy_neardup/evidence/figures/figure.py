@@ -69,13 +69,6 @@ def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
     return [*find_figures(title, language), *find_figures(_article(text))]
 
 
-def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
-    """Return the figures of a title, and of the first sentence of its text."""
-    tokens, starts = number_tokens(_article(text))
-    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
-    return [*find_figures(title, language), *(each.figure for each in place_figures(tokens, starts, "", end))]
-
-
 def _article(text: str) -> str:
     """Return the beginning of a text without short lines of the page, such as counters and links to other articles."""
     kept = []
