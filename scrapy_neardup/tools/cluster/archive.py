@@ -78,7 +78,7 @@ def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> tup
     decided = do(decide, [(stats["documents"],) for stats in stored], len(ranges))
     do(write_part, files, len(stored))
     shutil.rmtree(job.out / UNFINISHED)
-    counts = sum((stats["counts"] for stats in (*found, *paired, *decided)), Counter[str]())
+    counts = sum((Counter(stats["counts"]) for stats in (*found, *paired, *decided)), Counter[str]())
     return counts, [line for stats in (*found, *paired) for line in stats["errors"]]
 
 

@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import heapq
 import os
-import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
+import msgpack
 import numpy as np
 import pyarrow as pa
 
-from scrapy_neardup import NearDupSettings
+from scrapy_neardup import Document, NearDupSettings
+from scrapy_neardup.records.documents import Record
 
 _MOST_BUFFERED = 32 << 20  # bytes of a run of rows
 _TOGETHER = 16  # rows of a run in memory
 _MOST_KNOWN = 16_384  # unpacked values in memory
 
+_CLASSES = Document, Record  # of packed values
 VALUES = pa.schema({"place": pa.uint64(), "value": pa.binary()})
 POSTINGS = pa.schema(dict.fromkeys(("place", "key", "address", "weight"), pa.uint64()))
 
@@ -83,11 +85,23 @@ def writing(path: Path, schema: pa.Schema = VALUES) -> Iterator[Callable[[Iterab
 
 
 def pack(value: Any) -> bytes:
-    return zlib.compress(pickle.dumps(value), 1)
+    return zlib.compress(msgpack.packb(value, default=_extended, unicode_errors="surrogatepass"), 1)
 
 
 def unpack(packed: bytes) -> Any:
-    return pickle.loads(zlib.decompress(packed))
+    plain = zlib.decompress(packed)
+    return msgpack.unpackb(plain, ext_hook=_object, use_list=False, unicode_errors="surrogatepass")
+
+
+def _extended(value: Any) -> msgpack.ExtType:
+    if isinstance(value, int):  # of more than 64 bits
+        return msgpack.ExtType(len(_CLASSES), str(value).encode())
+    values = [getattr(value, each.name) for each in fields(value)]
+    return msgpack.ExtType(_CLASSES.index(type(value)), pack(values))
+
+
+def _object(code: int, packed: bytes) -> Any:
+    return int(packed) if code == len(_CLASSES) else _CLASSES[code](*unpack(packed))
 
 
 @lru_cache(1024)
