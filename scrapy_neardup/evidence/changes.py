@@ -272,7 +272,7 @@ def _value_of(value: _Value, text: str) -> str:
 
 def _is_other_value(old: _Value, new: _Value) -> bool:
     """Decide whether two values are neither one value in two forms, nor parts or roundings of each other."""
-    if old.is_added or new.is_added or old.unit != new.unit or 0 < old.figure.kind != new.figure.kind > 0:
+    if old.is_added != new.is_added or old.unit != new.unit or 0 < old.figure.kind != new.figure.kind > 0:
         return False
     if new.token.kind == "time":
         return _is_other_date(old.shown, new.shown)
