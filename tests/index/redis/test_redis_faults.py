@@ -267,7 +267,6 @@ def _others_key(keys: Redis, namespace: str, kind: str) -> str:
 KINDS = [
     f"records:{START // HOUR}",
     f"bands:{START // GENERATION}",
-    "stories",
     "events",
     "outbox",
     f"learned:{b'site'.hex()}",
