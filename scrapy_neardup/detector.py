@@ -110,7 +110,7 @@ class NearDupDetector:
         self.timings = Counter[str]()  # of checks
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
-        self._alone = 0  # documents that are judged one by one, because one of them made its group fail
+        self._one_by_one = 0  # documents that are judged one by one, because one of them made its group fail
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._wrong_clocks = set[str]()  # sources that have given times that were yet to come
@@ -250,7 +250,7 @@ class NearDupDetector:
 
     def _next_group(self) -> list[Waiting]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
-        most = 1 if self.preset.learns or self._alone else MOST_TOGETHER
+        most = 1 if self.preset.learns or self._one_by_one else MOST_TOGETHER
         characters = 0
         group: list[Waiting] = []
         for each in self._waiting:
@@ -271,7 +271,7 @@ class NearDupDetector:
 
     async def _check_next(self) -> None:
         group = self._next_group()
-        self._alone = max(0, self._alone - 1)
+        self._one_by_one = max(0, self._one_by_one - 1)
         try:
             documents = [each.document for each in group]
             if self.embedding is not None:
@@ -284,7 +284,7 @@ class NearDupDetector:
                     fingerprints = await self._sketch(documents)
                     start = time.perf_counter()
                     try:
-                        answers = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
+                        checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                     finally:
                         microseconds = round(1e6 * (time.perf_counter() - start))
                         self.timings.update(documents=len(group), microseconds=microseconds)
@@ -292,19 +292,19 @@ class NearDupDetector:
                     self.breaker.failed(error, len(group))
                 else:
                     self.breaker.succeeded()
-                    verdicts = [await self._announced(*each) for each in zip(fingerprints, answers, strict=True)]
+                    verdicts = [await self._with_event(*each) for each in zip(fingerprints, checked, strict=True)]
             for each, verdict in zip(group, verdicts, strict=True):
                 each.answer = verdict
         except Exception as error:
-            self._alone = len(group)  # they are judged one by one, until the one that fails is known
+            self._one_by_one = len(group)  # they are judged one by one, until the one that fails is known
             if len(group) == 1:
                 group[0].answer = error
-                self._alone = 0
+                self._one_by_one = 0
         await self.knowledge.exchange_due()
         if not self.breaker.is_open:
-            checked = [each.document for each in group]
-            self.stories.note_owners(checked, self.settings.owner_of)
-            await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), checked)))
+            documents = [each.document for each in group]
+            self.stories.note_owners(documents, self.settings.owner_of)
+            await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), documents)))
 
     def _final(self, judged: Waiting) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""
@@ -360,7 +360,7 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    async def _announced(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
+    async def _with_event(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
         """Return the verdict on a document that is registered, with the event that it raised."""
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")

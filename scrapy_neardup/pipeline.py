@@ -55,7 +55,7 @@ class CapturePipeline(Component):
 
     async def process_item(self, item: Any) -> Any:
         # The variable may still hold the previous item, if that item was lost in the pipelines.
-        await current_item.get().leave()
+        await current_item.get().let_next_ask()
         current_item.set(self.shared.contexts.take(item))
         return item
 
@@ -177,9 +177,9 @@ class NearDupPipeline(Component):
             adapter = ItemAdapter(item)
             answer = self._ask(adapter, context)
         finally:
-            await context.leave()
+            await context.let_next_ask()
         with self.shared.backlog.counted():
-            async with self._answers:
+            async with self._answers:  # the answers are asked for already, see ``_ask``
                 # Other items of the page may wait for the same answer.
                 verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
         if verdict.would_drop and self.detector.index.policy.drops and context.document is not None:
@@ -192,7 +192,7 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops_now(adapter, verdict):
             if (document := context.take_document()) is not None:
                 document.is_dropped = True  # it counts as its match does
-                self.fates.keep(document)
+                self.fates.may_drop_copies(document)
                 await document.item_left()
             raise NearDuplicate(url, verdict)
         if not tag_item(adapter, verdict, self.settings.fields):
@@ -295,7 +295,7 @@ class NearDupPipeline(Component):
         current_item.set(ItemContext())
         try:
             (verdict,) = await self.detector.check_in_order([document])
-            self.fates.register(pending, verdict.id or pending.id)
+            self.fates.follow_as(pending, verdict.id or pending.id)
             return verdict
         except Exception as error:
             if not self.summary.late:

@@ -131,10 +131,10 @@ class ItemContext:
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
 
-    async def leave(self) -> None:
+    async def let_next_ask(self) -> None:
         """Let the items behind this one go on."""
         if self.place is not None:
-            self.place.leave()
+            self.place.let_next_ask()
         await self.page.finish_if_over()
 
     def take_document(self) -> PendingDocument | None:
@@ -167,7 +167,7 @@ class ItemContexts:
         while len(self._contexts) > _MOST_WAITING:
             _, lost = self._contexts.popitem(last=False)
             for each in lost:
-                await each.leave()
+                await each.let_next_ask()
 
     def take(self, item: object) -> ItemContext:
         """Return the context of an item. An item that the middleware has not seen gets a context of its own."""
@@ -181,4 +181,4 @@ class ItemContexts:
     async def forget(self, item: object) -> None:
         """Forget an item that left the pipelines before its verdict: the items behind it no longer wait for it."""
         current = current_item.get()
-        await (current if current.item is item else self.take(item)).leave()
+        await (current if current.item is item else self.take(item)).let_next_ask()

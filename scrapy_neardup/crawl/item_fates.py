@@ -61,9 +61,9 @@ class ItemFates:
         self._watch_files()
         document.items += 1
         if not document.is_kept:
-            self.register(document, document.id)
+            self.follow_as(document, document.id)
 
-    def register(self, document: PendingDocument, document_id: str) -> None:
+    def follow_as(self, document: PendingDocument, document_id: str) -> None:
         """Follow a document under the id by which the store knows it."""
         fate = self._fates.pop(document.id, None) or asyncio.get_running_loop().create_future()
         document.id = document_id
@@ -76,7 +76,7 @@ class ItemFates:
             return fate.result() if fate.done() else "unknown"
         return "lost" if match in self._lost else await self.run.fate_of_match(copy, _PATIENCE)
 
-    def keep(self, document: PendingDocument) -> None:
+    def may_drop_copies(self, document: PendingDocument) -> None:
         """Note that the feed has the text of a document, or enough of it: its copies may be dropped."""
         self._decide(document, "kept")
 
@@ -112,7 +112,7 @@ class ItemFates:
         if not is_missing and (grown or not self.has_feeds):
             document.is_kept = True
             document.files |= grown
-            self.keep(document)
+            self.may_drop_copies(document)
         await document.item_left()
 
     async def _item_lost(self, item: Any) -> None:

@@ -54,7 +54,7 @@ class ResponsePlace:
 class ItemPlace:
     """The place of one item within its response.
 
-    Call ``leave`` as soon as the verdict is asked for or the item is lost. Calling it twice does no harm.
+    Call ``let_next_ask`` as soon as the verdict is asked for or the item is lost. Calling it twice does no harm.
     """
 
     def __init__(self, response: ResponsePlace, before: asyncio.Future[None]) -> None:
@@ -72,7 +72,7 @@ class ItemPlace:
         finally:
             timer.cancel()
 
-    def leave(self) -> None:
+    def let_next_ask(self) -> None:
         if not self._has_left:
             self._has_left = True
             self._response.items -= 1

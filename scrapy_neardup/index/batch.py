@@ -44,7 +44,7 @@ class CheckedDocument:
     """
 
     given: Document
-    record: Record  # as the first of its kind
+    record: Record  # as an original
     keys: Keys  # look-up keys
     generations: list[Generation] = field(init=False)  # those in the window, the newest first
     own: Generation = field(init=False)  # the one in which the document is posted
@@ -56,12 +56,13 @@ class CheckedDocument:
     packed: bytes = b""  # the record that is registered
     story: Story | StoreError | None = None  # just after the document joined it; the error if its data is damaged
     asks_other_run: bool = False  # it is to be dropped, and another run has yet to deliver its match
-    is_settled: bool = False  # it is registered, now or before
+    is_registered: bool = False  # it is registered, now or before
     error: StoreError | None = None
 
     def begin(self, generations: list[Generation]) -> None:
         """Forget what an earlier try has read."""
         self.generations = generations
+        # Each generation is there twice, first the one for what came after it was crowded: see ``Layout.generations``.
         self.own = next(each for each in reversed(generations) if each.has(seconds_of(self.key)))
         self.stored = None
         self.pairs = {}
@@ -69,7 +70,7 @@ class CheckedDocument:
 
     @property
     def key(self) -> bytes:
-        """The key under which the document is registered. As the first of its kind it is its own original."""
+        """The key under which the document is registered. As long as it has no match it is its own original."""
         return self.record.original
 
     @property
@@ -84,11 +85,11 @@ class CheckedDocument:
 
     @property
     def is_done(self) -> bool:
-        return self.is_settled or self.error is not None
+        return self.is_registered or self.error is not None
 
     @property
     def answer(self) -> CheckedDocument | StoreError:
-        if self.is_settled:
+        if self.is_registered:
             return self
         return self.error or StoreUnavailable("others change the window all the time")
 
@@ -132,7 +133,7 @@ class Batch:
         """Take all steps, or only decide the documents. ``again`` says that some of them were refused before."""
         await self.read_postings(again=again)
         if registers:
-            await self.settle_keys()
+            await self.find_own_keys()
         self.find_candidates()
         await self.read_candidates()
         await self.read_texts()
@@ -179,7 +180,7 @@ class Batch:
 
     # 2. Settle the keys
 
-    async def settle_keys(self) -> None:
+    async def find_own_keys(self) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
         moved = self.documents
         while moved := [each for each in moved if not self._has_key(each)]:
@@ -345,7 +346,7 @@ class Batch:
                 raise new.error
         # An earlier try may have written this very record, and its answer was lost on its way.
         elif result == _COMMITTED or (new.packed and result == new.packed):
-            new.is_settled = True
+            new.is_registered = True
 
     def _commit_of(self, new: CheckedDocument) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.

@@ -66,6 +66,7 @@ class Documents(Part):
         return [each.answer for each in checked]
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:
+        # The number of a run is the life of a document on its way.
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
         return CheckedDocument(document, record, Keys.of(fingerprint))
 

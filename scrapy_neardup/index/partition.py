@@ -5,8 +5,9 @@ A *step* is an async method that gets the client of a store: it reads, decides i
 
 With Redis a step waits for each answer of the server, and others may write meanwhile. So a step writes by a ``Commit``,
 which the server refuses if what was read has changed; the step then raises ConflictError, and ``swaps`` repeats it from
-the start. With SQLite a step is one transaction in the thread of the store. Its client answers at once, so the step
-runs through without a pause, and is never refused.
+the start. A check repeats itself, see ``Documents.check``. With SQLite a step is one transaction in the thread of the
+store. Its client answers at once, so the step runs through without a pause. Only a check can be refused there: if what
+this process remembers of a generation is not right.
 """
 
 from __future__ import annotations

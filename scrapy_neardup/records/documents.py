@@ -138,7 +138,7 @@ def read_record(data: bytes) -> Record | None:
 def new_record(
     fingerprint: Fingerprint, document: Document, life: int = DELIVERED, *, keep_text: bool = True
 ) -> Record:
-    """Return the record of a document that is the first of its kind."""
+    """Return the record that a document has if it is an original."""
     key = bytes.fromhex(document.id)
     return Record(
         **{name: getattr(fingerprint, name) for name in _EVIDENCE},

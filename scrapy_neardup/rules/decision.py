@@ -69,7 +69,7 @@ class Judge:
     ) -> Decision:
         """Return the decision on a document, which has the id under which it is registered.
 
-        ``new`` is its record as the first of its kind, which is the new one in all ``candidates``. A candidate whose
+        ``new`` is its record as an original, which is the new one in all ``candidates``. A candidate whose
         state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
 
         ``texts`` has the texts of the candidates that are chosen for a second look, and of the documents that were kept
@@ -190,7 +190,8 @@ def _choose(seen: Sequence[Match]) -> Match | None:
 def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
     """Return an earlier version of the document's page, and the version at its url whose text differs.
 
-    The first is None if the best match is that version itself, the second if no other page printed the new text before.
+    The first is None if the best match is that version itself, the second unless the best match is another page
+    with the same text.
     """
     if best.pair.same_page:
         return (None if best.is_seen else best), None

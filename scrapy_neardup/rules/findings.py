@@ -37,12 +37,12 @@ class Finding(NamedTuple):
     facts: tuple[Measured | str, ...]
 
 
-def applying(fact: str) -> Finding:
+def applies_because(fact: str) -> Finding:
     """Return a finding that applies."""
     return Finding(True, (fact,))
 
 
-def applying_if(applies: bool, fact: str) -> Finding | None:
+def applies_if(applies: bool, fact: str) -> Finding | None:
     """Return a finding that applies, or None: then there is nothing to say."""
     return Finding(True, (fact,)) if applies else None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
-from scrapy_neardup.rules.findings import Finding, Measured, applying, applying_if, too_low
+from scrapy_neardup.rules.findings import Finding, Measured, applies_because, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
@@ -32,29 +32,29 @@ SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is
 _LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
-# Proofs
+# PROOFS
 
 
 def one_page(pair: Pair) -> Finding | None:
     if not pair.same_page:
         return None
     if pair.same_url:
-        return applying(f"the same url, with {'the same' if pair.same_text else 'another'} text")
-    return applying("the same article number in both urls, and texts or titles are alike")
+        return applies_because(f"the same url, with {'the same' if pair.same_text else 'another'} text")
+    return applies_because("the same article number in both urls, and texts or titles are alike")
 
 
 def one_text(pair: Pair) -> Finding | None:
-    return applying_if(pair.same_text, "the same text, except for case and punctuation")
+    return applies_if(pair.same_text, "the same text, except for case and punctuation")
 
 
-# Proof of a translation
+# TRANSLATIONS
 
 
 def translation(pair: Pair) -> Finding | None:
-    return applying_if(pair.is_translation, "the same article number in both urls, and two languages")
+    return applies_if(pair.is_translation, "the same article number in both urls, and two languages")
 
 
-# No match
+# STRANGERS and NO_MATCH
 
 
 def other_scope(pair: Pair) -> Finding | None:
@@ -62,7 +62,7 @@ def other_scope(pair: Pair) -> Finding | None:
     if pair.policy.allows(same_source=pair.same_source) or pair.same_page:
         return None
     sources = "one source" if pair.same_source else "two sources"
-    return applying(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
+    return applies_because(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
 
 
 def other_form(pair: Pair) -> Finding | None:
@@ -71,14 +71,14 @@ def other_form(pair: Pair) -> Finding | None:
     if compared is None or pair.same_page or pair.same_text:
         return None
     is_other = compared.has_other_names or (pair.same_source and compared.has_other_figures)
-    return applying_if(is_other, "two reports of one form, filled in with other names or figures")
+    return applies_if(is_other, "two reports of one form, filled in with other names or figures")
 
 
-# No copy
+# NO_COPY
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
-    return applying_if(pair.is_passed_over, "the texts of other candidates, which are more alike, were compared")
+    return applies_if(pair.is_passed_over, "the texts of other candidates, which are more alike, were compared")
 
 
 def little_in_common(pair: Pair) -> Finding:
@@ -117,13 +117,13 @@ def shared_part(pair: Pair) -> Finding:
     return too_low(f"a common part: {listed}", common)
 
 
-# Not dropped
+# NOT_DROPPED
 
 
 def variant_came_first(pair: Pair) -> Finding | None:
     """The run has this page already, but only as a variant of it, such as a print page."""
     is_variant = pair.is_one_run and pair.old.is_variant > pair.new.is_variant
-    return applying_if(pair.same_page and is_variant, "kept: this run only has a variant of its page")
+    return applies_if(pair.same_page and is_variant, "kept: this run only has a variant of its page")
 
 
 def unread_text(pair: Pair) -> Finding | None:
@@ -136,7 +136,7 @@ def unread_text(pair: Pair) -> Finding | None:
         return None
     if pair.kept_comparison and pair.new_text and not pair.new_text.is_cut:
         return None
-    return applying("kept: the text of its match is not there to compare, or its own is too long")
+    return applies_because("kept: the text of its match is not there to compare, or its own is too long")
 
 
 def other_content(pair: Pair) -> Finding | None:
@@ -146,10 +146,10 @@ def other_content(pair: Pair) -> Finding | None:
     sentence = pair.kept_comparison.first_new_statement
     if sentence is None:
         return Finding(False, ("no sentence says what the older text does not say",))
-    return applying(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")
+    return applies_because(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")
 
 
-# Not related by its text
+# NOT_BY_TEXT
 
 
 def only_through_another(pair: Pair) -> Finding | None:
@@ -170,7 +170,7 @@ def other_topic(pair: Pair) -> Finding | None:
     probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
     """
     if not pair.new.topic and not pair.old.topic:
-        return applying_if(pair.same_source, "similar texts of one source, and no topics")
+        return applies_if(pair.same_source, "similar texts of one source, and no topics")
     threshold = pair.policy.topic_threshold
     if pair.same_source:
         return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
@@ -178,7 +178,7 @@ def other_topic(pair: Pair) -> Finding | None:
     return too_low(Measured("score of the topics", pair.term_score, least, "half of topic_threshold"))
 
 
-# Not related by its topic
+# NOT_BY_TOPIC
 
 
 def low_topic_score(pair: Pair) -> Finding:
@@ -224,7 +224,7 @@ def _raised(what: str, value: float, bound: float, option: str, added: float) ->
     return Measured(what, value, bound + added, f"{option} + {added:g}" if added else option)
 
 
-# Not related by its names
+# NOT_BY_NAMES
 
 
 def few_common_names(pair: Pair) -> Finding | None:

@@ -232,7 +232,7 @@ async def go(item: ItemPlace, seen: list[tuple[int, int]], name: tuple[int, int]
         await item.wait_for_turn()
         seen.append(name)
     finally:
-        item.leave()
+        item.let_next_ask()
 
 
 async def respond(

@@ -19,7 +19,7 @@ PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
 """They prove a copy, for every system."""
 
 RELATED_ONLY: Sequence[Guard] = ()
-"""Asked of copies, for every system: if one applies, the documents are related and never duplicates."""
+"""Asked of copies, for every system: if one applies, the documents are related and never duplicates. Empty now."""
 
 NOT_DROPPED: Sequence[Guard] = (
     guards.variant_came_first,
