@@ -267,7 +267,7 @@ async def test_comparison_of_strangers() -> None:
     comparison = await compare(document(FERRY), document(COMET), NearDupSettings())
     assert comparison.status == "original"
     assert comparison.why[:2] == (
-        "weight of the look-up keys that both have 0 < 2",
+        "weight of the look-up keys that both have 0 < 4",
         "so they are never compared; if they were:",
     )
     assert comparison.why[2:] == (
