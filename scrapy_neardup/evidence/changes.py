@@ -48,6 +48,7 @@ _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s]) (?=[0-9])| (?=%)")
@@ -281,15 +282,23 @@ def _is_other_value(old: _Value, new: _Value) -> bool:
     values = old.figure.value, new.figure.value
     if not all(map(is_plain, values)):
         return SILENT not in (old.figure.kind, new.figure.kind) and _is_other_row(*values)  # "3rd" and "third"
-    is_rounded = old.is_bounded != new.is_bounded and _is_rounded(*map(Decimal, values))  # "136", "over 130"
+    is_bounded = old.is_bounded != new.is_bounded or (old.is_bounded and new.figure.kind not in HARMED)
+    is_rounded = is_bounded and _is_rounded(*map(Decimal, values))  # "136", "over 130"
     return not is_rounded and not _are_equal(old.figure, new.figure)
 
 
 def _is_other_date(old: Sequence[Token], new: Sequence[Token]) -> bool:
     """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11"."""
-    gone = [each for each in old if not any(is_same_word(each, other) for other in new)]
-    came = [each for each in new if not any(is_same_word(each, other) for other in old)]
+    olds, news = _parts_of_date(old), _parts_of_date(new)
+    gone = [each for each in olds if not any(is_same_word(each, other) for other in news)]
+    came = [each for each in news if not any(is_same_word(each, other) for other in olds)]
     return any(form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))
+
+
+def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
+    """Return day, month and year one by one: a date in digits may be one in words, "15-07-2015" and "15 July 2015"."""
+    parts = ((each, _DATE_PART.findall(each.text) or [each.text]) for each in tokens)
+    return [each._replace(text=part.lstrip("0") or "0") for each, found in parts for part in found]
 
 
 def _may_be_misread(old: str, new: str) -> bool:
@@ -337,22 +346,30 @@ def _is_rounded(low: Decimal, high: Decimal) -> bool:
 
 
 def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
-    """Yield the tolls of the dead: the greatest of title and first sentences, as the others are parts of it.
-
-    If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
-    """
-    heads, texts = [], []
-    for side in (old, new):
-        head = f"{side.title}\n{side.text[:_LONGEST_HEAD]}"
-        tolls = cached_tolls_of(side.title, side.text, side.language)
-        of_dead = (each for each in tolls if each.kind is FigureKind.DEAD and not each.is_increment)
-        heads.append(max((each.low for each in of_dead if each.text[:_LONGEST_HEAD] in head), default=Decimal(0)))
-        figures = figures_of(side.title, side.text, side.language)
-        texts.append({each.value for each in figures if each.kind == FigureKind.DEAD})
-    known, newest = heads
-    is_part = str(known) in texts[1] and newest < known
-    if all(heads) and known != newest <= _MOST_GROWTH * (1 + known) and str(newest) not in texts[0] and not is_part:
+    """Yield the tolls of the dead: the greatest of title and first sentences, as the others are parts of it."""
+    known, newest = _highest_toll(old), _highest_toll(new)
+    if not (known and newest) or known == newest or newest > _MOST_GROWTH * (1 + known):
+        return
+    if str(newest) not in _told_dead(old.title, old.text, old.language) and not _is_sum_or_part(known, newest, new):
         yield str(known), str(newest)
+
+
+def _highest_toll(side: Side) -> Decimal:
+    head = f"{side.title}\n{side.text[:_LONGEST_HEAD]}"
+    tolls = cached_tolls_of(side.title, side.text, side.language)
+    of_dead = (each for each in tolls if each.kind is FigureKind.DEAD and not each.is_increment)
+    return max((each.low for each in of_dead if each.text[:_LONGEST_HEAD] in head), default=Decimal(0))
+
+
+def _told_dead(title: str, text: str, language: str) -> list[str]:
+    return [each.value for each in figures_of(title, text, language) if each.kind == FigureKind.DEAD]
+
+
+def _is_sum_or_part(known: Decimal, newest: Decimal, new: Side) -> bool:
+    """Decide whether the new text has the old toll too: "three children among the nine dead", "14 here, 29 in all"."""
+    if newest < known:
+        return str(known) in _told_dead(new.title, new.text, new.language)
+    return str(known) in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:

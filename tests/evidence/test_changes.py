@@ -71,6 +71,8 @@ NOT_TOLD = [
     ("en", "The fire burned a field of 100 by {300|3.00} metres."),
     ("en", "Sales of houses are at their best in 8 years{ and a half|.5 years}."),
     ("en", "The council has approved a budget of {N895.5bn|N895bn} for roads."),
+    ("en", "The office gave its help to {more than 1,343|over 1,300} visitors of the fair in one week."),
+    ("en", "The court of the harbour gave its ruling at a hearing on {15 July 2015|15-07-2015} in public."),
 ]
 
 
@@ -96,3 +98,12 @@ def test_a_value_that_title_and_text_repeat_is_told_once() -> None:
         for value in ("Four", "Nine")
     )
     assert [each.line for each in changes_between(new, old, compare(new, old))] == ["dead: 4 -> 9"]
+
+
+def test_the_sum_of_two_events_is_no_higher_toll() -> None:
+    old = Side("Gunmen kill 14 in Skerrow", "Fourteen people were killed by gunmen in Skerrow on Sunday.", "", "en")
+    body = (
+        "Fourteen people were killed by gunmen in Skerrow on Sunday. Others attacked Barra, and 15 people were killed."
+    )
+    new = Side("29 killed in Skerrow and Barra", body, "", "en")
+    assert changes_between(new, old, compare(new, old)) == ()
