@@ -27,7 +27,9 @@ _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOT
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
 _LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
-_MOST_LINKED_DATA, _MOST_NAMES = 5, 10  # elements of a page, and names in one of them
+# elements of a page, and names in one of them
+_MOST_LINKED_DATA = 5
+_MOST_NAMES = 10
 _LONGEST_SAID = 300  # characters of sections, or of a publisher
 _NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
 

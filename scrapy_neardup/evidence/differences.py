@@ -165,7 +165,8 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     sentences, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)
     olds = without_teasers(olds, bool(old.title))
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
-    found, cells = [], _cells(olds)
+    found = []
+    cells = _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
     aligned = align(sentences, olds)
     known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))

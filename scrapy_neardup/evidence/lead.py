@@ -27,7 +27,9 @@ _MOST_READ = 5_000  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
 _SHORTEST = 20  # characters of a sentence in a script without spaces
 _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
-_FEWEST_SHARED, _SHORT_HEADLINE = 2, 3  # names or terms
+# names or terms
+_FEWEST_SHARED = 2
+_SHORT_HEADLINE = 3
 
 
 def find_lead(headline: str, text: str) -> str:

@@ -47,15 +47,22 @@ _STILL_RARE = 8  # but so many documents may be the first reports of one event
 _MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
-_KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
+_KEY_FACTOR = 0x9E37_79B1
+_KEY_SEED = 0x3A3E_5EED
 _MOST_TOLLS = 3
 _LARGE_TOLL = 5  # one that is equal is enough to look at two documents
-_LARGEST_EXACT, _STEPS = 1 << 10, 50  # of tolls
+# of tolls
+_LARGEST_EXACT = 1 << 10
+_STEPS = 50
 _VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
 _LEAST_BITS = 2.3  # of equal tolls
-_LEAST_RISEN, _MOST_RISEN = 4, 3  # a toll that rises, and how many times within a day
+# a toll that rises, and how many times within a day
+_LEAST_RISEN = 4
+_MOST_RISEN = 3
 _SLOT_BITS = 16
-_LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
+# letters of a skeleton
+_LONGEST = 5
+_SHORTEST = 3
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.

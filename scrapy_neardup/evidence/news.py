@@ -22,17 +22,28 @@ from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
-_MOST_READ, _MOST_ASKED = 8_000, 4_000  # characters of a text that tell, and of one in which news is looked for
+# characters of a text that tell, and of one in which news is looked for
+_MOST_READ = 8_000
+_MOST_ASKED = 4_000
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE = 0.4  # of the terms of a sentence
-_SHARE_OF_FEW, _FEW_TOLD = 0.55, 200  # if one text is told, a sentence with half of its terms mostly says the same
+# if one text is told, a sentence with half of its terms mostly says the same
+_SHARE_OF_FEW = 0.55
+_FEW_TOLD = 200
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-_LEAST_SCORE, _LEAST_OF_VERSION = 8.0, 4.0  # the texts of two versions of an article tell what is new
+# the texts of two versions of an article tell what is new
+_LEAST_SCORE = 8.0
+_LEAST_OF_VERSION = 4.0
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
-_OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 3, 3, 3  # new terms that the title has, or that the page repeats
+# new terms that the title has, or that the page repeats
+_OF_TITLE = 3
+_MOST_OF_TITLE = 3
+_MOST_REPEATED = 3
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
-_HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
+_HISTORY = 0.4
+_TOO_LONG = 0.6
+_LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
@@ -47,7 +58,8 @@ def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Compa
     """
     known = [" ".join(line.split()) for line in learned]
     read: list[str] = []
-    passed, before = 0, ""
+    passed = 0
+    before = ""
     sentences = whole_sentences(text[:_MOST_ASKED])
     for each, is_background in zip(sentences, are_background(*sentences), strict=False):
         passed -= 1

@@ -220,7 +220,8 @@ class SourceBoilerplate:
             source: KnownBoilerplate(tuple(lines), tuple(documents))
             for source, (lines, documents) in self._pending.items()
         }
-        self._pending, self.pending = {}, 0
+        self._pending = {}
+        self.pending = 0
         return taken
 
     def give_back(self, taken: Mapping[bytes, KnownBoilerplate]) -> None:

@@ -27,7 +27,9 @@ _PLATFORMS = frozenset(
 LOCAL = "localhost"
 """The owner of all hosts without a dot: only the network of the crawl knows them."""
 _NO_LETTER = re.compile(r"[\W_]+")
-_FEWEST_WORDS, _MOST_WORDS = 2, 5  # of the name of a publisher
+# of the name of a publisher
+_FEWEST_WORDS = 2
+_MOST_WORDS = 5
 _NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
 _NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")  # addresses of the old kind in new ones
 

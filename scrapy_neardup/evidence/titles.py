@@ -38,11 +38,17 @@ _BETWEEN = (
     "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb\uff01\uff1f"
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
-_LONGEST_SITE, _MOST_SITE_WORDS = 60, 5  # characters and words of the name of a site
+# characters and words of the name of a site
+_LONGEST_SITE = 60
+_MOST_SITE_WORDS = 5
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
-_MOST_REMEMBERED, _LONGEST_REMEMBERED = 1 << 16, 40  # words, and characters of a word
-NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
+# words, and characters of a word
+_MOST_REMEMBERED = 1 << 16
+_LONGEST_REMEMBERED = 40
+NAME = 1 << 16
+FIGURE = 1 << 17
+NO_TERM = 1 << 18
 _CALENDAR = frozenset(map(fold, MONTHS | WEEKDAYS))
 
 

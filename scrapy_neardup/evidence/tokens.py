@@ -97,9 +97,13 @@ _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u064
 _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
-_SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
+# shares of the longer of two spellings
+_SAME_BEGINNING = 0.6
+_SAME_LETTERS = 0.85
 _LEAST_SCALE = 5  # letters of a number word at the end of another one
-_LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
+# of a number behind "half a"
+_LEAST_DIGITS = 4
+_MOST_DIGITS = 24
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med", "uli"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 

@@ -35,7 +35,8 @@ _SLOT_BITS = 15  # of a term in a topic
 TITLE_BIT = 1 << _SLOT_BITS  # added to the slot of a term that is in the title
 MOST_TOPIC_TERMS = 64
 # The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
-HEAVIEST_TERM, PLACES_OF_WEIGHT = 127, 2.5
+HEAVIEST_TERM = 127
+PLACES_OF_WEIGHT = 2.5
 TERM_WEIGHTS = tuple(
     math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5) for place in range(MOST_TOPIC_TERMS)
 )
@@ -57,7 +58,8 @@ NO_TOPIC = b"\0"  # a topic without terms that is known, unlike an empty one
 FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
-_KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
+_KEY_FACTOR = 0x9E37_79B1
+_KEY_SEED = 0x709C_51F3
 _BYTE, _SLOT, _NAME_BIT, _NO_TERM = map(mask, (8, 0xFFFF, _NAME_FLAG, NO_TERM))
 _FIGURE, _NAME = map(mask, (FIGURE, NAME))
 _SLOT_NUMBERS = [*range(TITLE_BIT)]  # one object for each slot, because thousands of topics are remembered

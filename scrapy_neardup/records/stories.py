@@ -134,7 +134,9 @@ def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
     return tuple(sorted(members, key=lambda member: member.number))
 
 
-WATCH, BREAKING, ENDED = 1, 2, 4
+WATCH = 1
+BREAKING = 2
+ENDED = 4
 MUTED = 8
 """A bit beside those of the levels: somebody has muted the story."""
 

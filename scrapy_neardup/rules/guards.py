@@ -27,7 +27,9 @@ TERMS_ONLY_SCORE = 0.40  # of two topics whose documents have little more than t
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
-PHRASE, TITLE_WORDS = 0.03, 0.26  # containment of two texts, overlap of two titles
+# containment of two texts, overlap of two titles
+PHRASE = 0.03
+TITLE_WORDS = 0.26
 SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
 _LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors

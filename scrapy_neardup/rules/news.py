@@ -24,7 +24,8 @@ DEVELOPMENT = struct.Struct(">I16s24s")
 """What may become a development: when it was first told, the hashes of up to eight new terms, names first, and the
 owners that tell at least half of them in title or lead."""
 
-_TERMS, _LEAST_TERMS = 8, 4
+_TERMS = 8
+_LEAST_TERMS = 4
 _NEEDED = 3  # owners
 _MOST_TELLING = 8  # developments that a story follows at the same time, the newest
 _LEAD = 500  # characters of a text in which it is told

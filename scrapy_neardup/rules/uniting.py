@@ -23,7 +23,8 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
-UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
+UNITING_EXTRA = 0.04
+UNITING_COSINE = 0.25
 UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two stories that are one
 
 

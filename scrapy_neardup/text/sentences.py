@@ -19,12 +19,13 @@ _CHARACTERS = 4  # of a script without spaces count as a word
 # What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space.
 _BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)["')\]」』]*[^\S{LINE_ENDS}]*""")
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
-_LONGEST_WORD, _LONGEST_SHORT = 12, 6  # characters that are looked at, and those of an abbreviation with its marks
+# characters that are looked at, and those of an abbreviation with its marks
+_LONGEST_WORD = 12
+_LONGEST_SHORT = 6
 _LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
-_FEWEST_WORDS, _SHORTEST_MEAN = (
-    50,
-    3.8,
-)  # characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
+# characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
+_FEWEST_WORDS = 50
+_SHORTEST_MEAN = 3.8
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
 _DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 

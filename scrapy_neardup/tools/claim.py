@@ -28,7 +28,9 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_WORDS = 60  # a longer sentence is a text
-LEAST_DOCUMENTS, LEAST_HOURS = 100, 2  # of a window that can say that nobody tells a claim
+# of a window that can say that nobody tells a claim
+LEAST_DOCUMENTS = 100
+LEAST_HOURS = 2
 
 _LEAST_TERMS = 3
 _RARE = 2.3  # weight of a term that a tenth of the documents have

@@ -69,8 +69,11 @@ _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", 
 _AGE = re.compile(
     "year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
 )
-_REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
-_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 2, 5
+# words behind a number
+_REACH_OF_VERBS = 7
+_REACH_OF_NOUNS = 2
+_REACH_BACK_OF_VERBS = 2
+_REACH_BACK_OF_NOUNS = 5
 _UNSPACED = "\u0e00"
 _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
