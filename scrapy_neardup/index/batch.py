@@ -79,9 +79,12 @@ class CheckedDocument:
         return self.key.hex()
 
     @property
-    def joined(self) -> set[bytes]:
-        """The keys of the story that the document joined, and of the one that this became a part of."""
-        return {self.decision.record.story, bytes.fromhex(self.story.id)} if isinstance(self.story, Story) else set()
+    def joined(self) -> dict[bytes, int]:
+        """The second of the newest item of the joined story, by its key and that of the story it became a part of."""
+        if not isinstance(self.story, Story):
+            return {}
+        newest = max((seconds_of(self.key), *self.story.times))
+        return dict.fromkeys((self.decision.record.story, bytes.fromhex(self.story.id)), newest)
 
     @property
     def is_done(self) -> bool:

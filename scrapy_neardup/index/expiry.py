@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import SLICE, Span
@@ -29,8 +29,8 @@ class Expiry(Part):
         self._horizon = 0  # seconds before this one are over, by the last two documents
         self._kept_before = 0  # seconds before this one are left to the store, whose keys expire
 
-    async def unlink_dead(self, documents: Iterable[tuple[int, Iterable[bytes]]]) -> None:
-        """Delete the keys that are over after these documents, each with its second and the stories that it joined."""
+    async def unlink_dead(self, documents: Iterable[tuple[int, Mapping[bytes, int]]]) -> None:
+        """Delete the keys that are over after these documents, each with its second and ``CheckedDocument.joined``."""
         if self.partition.run:
             return
         names = [name for second, stories in documents for name in self._note(second, stories)]
@@ -44,7 +44,7 @@ class Expiry(Part):
     async def _unlink(self, client: Client, names: Sequence[str]) -> None:
         await answers(client, [Call("UNLINK", name) for name in names])
 
-    def _note(self, second: int, stories: Iterable[bytes]) -> list[str]:
+    def _note(self, second: int, stories: Mapping[bytes, int]) -> list[str]:
         """Note a document. Return the keys that have left the window with it."""
         earlier = min(self._latest or second, second)
         before = self._horizon
@@ -54,9 +54,9 @@ class Expiry(Part):
             self._kept_before = self._horizon
         # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
         self._own |= {each.name: each for each in self.layout.spans_of(second)}
-        for key in stories:
+        for key, newest in stories.items():
             name = self.layout.story(key)
-            last = max(second, self._own[name].start) if name in self._own else second
+            last = max(newest, self._own[name].start) if name in self._own else newest
             self._own[name] = Span(name, last, 1)  # a story lives for a window after its last member
         if self._horizon == before:
             return []

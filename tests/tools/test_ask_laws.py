@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from documents import HOUR, ScriptedJudge, beginning, joined, joining
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
@@ -191,5 +191,6 @@ class History:
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
+@example(steps=[("join", [(1, -18, False)]), ("join", [(0, 0, False)]), ("join", [(0, 7, False), (0, 7, False)])])
 def test_everything_is_told_once_and_gaps_are_told(store_url: str, steps: list[Step]) -> None:
     asyncio.run(History(store_url).play(steps))
