@@ -23,7 +23,8 @@ from scrapy_neardup.evidence.page_lines import (
     without_teasers,
     words_of,
 )
-from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
+from scrapy_neardup.evidence.places import SHORT, Place, find_places
+from scrapy_neardup.evidence.replacements import Difference, differences_of
 from scrapy_neardup.evidence.tokens import (
     FIRM,
     Token,
@@ -247,12 +248,12 @@ def _partners(
     numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
     differences: list[Difference] = []
     for place in places:
-        in_place, wording = differences_of(place, known.has, is_alone=is_alone)
+        differing, wording = differences_of(place, known.has, is_alone=is_alone)
         held += wording
         is_in_place = equal >= IN_PLACE * len(new) and _is_value(place, *numbers)
         is_swapped = place.is_swap and equal >= FORM * longest
         differences += (
-            each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in in_place
+            each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing
         )
     words = max(1, len(new))
     if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):

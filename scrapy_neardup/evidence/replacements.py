@@ -1,30 +1,19 @@
-"""The words that differ between two partners of an alignment, and which of them change what is said.
-
-A *place* is a part of two sentences in which they differ. Words that only moved are no part of it.
-"""
+"""Which of the words that differ between two partners of an alignment change what is said."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from difflib import SequenceMatcher
-from itertools import product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
+from scrapy_neardup.evidence.places import SHORT, Place
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
-    BEFORE_MONEY,
-    BOUNDS,
-    CONJUNCTIONS,
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
-    INCREMENTS,
-    OPPOSITES,
-    QUALIFIERS,
     SAY_NOTHING,
     VAGUE,
     Token,
@@ -36,17 +25,8 @@ from scrapy_neardup.evidence.tokens import (
     say_nothing,
 )
 
-SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
-SHORT = 3  # words: a longer part of a sentence that differs is another wording
-_FIRST_IDEOGRAPH = "\u3040"
-_WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
-_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
-_LONGEST_SWAPPED = 4  # words
-_LONGEST_DATELINE = 5  # words
 _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
-_Operation = tuple[int, int, int, int]
-"""First token and end of a place in the old sentence, and in the new one."""
 Has = Callable[[Token], bool]
 """Whether the old text has a word anywhere."""
 
@@ -60,195 +40,6 @@ class Difference(NamedTuple):
     is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
     is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
     is_alone: bool = False  # whether the rest of the sentence is equal
-
-
-class Place(NamedTuple):
-    """A place where two partners differ: the words that are gone, and those that came."""
-
-    gone: list[Token]
-    came: list[Token]
-    before: Token | None  # the word before the place, None at the beginning of the sentence and behind a comma
-    is_only: bool  # whether no other sentence of the text is reworded
-    numbers: tuple[Token | None, Token | None] = (None, None)  # that stand next to the place in both sentences
-
-    @property
-    def recounted(self) -> Token | None:
-        """Return a number beside the place that counts something else now.
-
-        Either words and a number behind it are gone: "two villages. 4 people", "two people". Or one word says that it
-        is added to what was told: "four people", "four more people".
-        """
-        before, behind = self.numbers
-        if before and not self.came and any(each.kind == "number" for each in self.gone):
-            return before
-        added = [each.text for each in self.came if each.text in INCREMENTS]
-        is_added = len(added) == len(self.came) == 1 and all(each.text not in INCREMENTS for each in self.gone)
-        return (before or behind) if is_added else None
-
-    @property
-    def size(self) -> float:
-        """Return how many words differ. In scripts without spaces four characters count as a word."""
-        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
-
-    @property
-    def is_dateline(self) -> bool:
-        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE
-
-    @property
-    def is_swap(self) -> bool:
-        """Return whether so many words stand in the place of as many."""
-        return len(self.gone) == len(self.came) <= SHORT
-
-    @property
-    def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite, such as "before" and "after", or a letter another one."""
-        if not self.gone or not self.came or self.size > 2:
-            return False
-        pairs = [{old.text, new.text} for old in self.gone for new in self.came if old.text != new.text]
-        letters = [each for pair in pairs for each in pair if len(each) == 1 and each < FIRST_SYLLABIC]
-        are_letters = len(pairs) == 1 and len(letters) == 2 and FUNCTION_WORDS.isdisjoint(letters)
-        return are_letters or any(pair <= words for pair in pairs for words in OPPOSITES)
-
-    @property
-    def is_other_bound(self) -> bool:
-        """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
-        if not self.gone or not self.came or self.size > SHORT:
-            return False
-        words = [{each.text for each in side} & BOUNDS.keys() for side in (self.gone, self.came)]
-        old, new = ({BOUNDS[word] for word in side} for side in words)
-        is_more = words[0] | words[1] <= INCREMENTS and len(self.gone) == len(self.came)  # "two more", "two further"
-        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in (*self.gone, *self.came))
-        return old != new and bool((old and new) or (not is_more and (are_bounds or any(self.numbers))))
-
-    @property
-    def is_qualified(self) -> bool:
-        """Return whether only a word such as "deputy", "former" or "alleged" came or is gone."""
-        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
-        return has_qualifier and not (self.gone and self.came) and self.size < SHORT
-
-    @property
-    def has_another_sense(self) -> bool:
-        """Return whether a small word changes what is said: an opposite, a bound, "former", or a currency that came."""
-        is_money = any(each.kind == "unit" or each.text in BEFORE_MONEY for each in self.came)
-        is_currency = self.is_only and is_money and not self.gone
-        # No word has one letter in these scripts, so it became another word.
-        is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < _FIRST_IDEOGRAPH
-        return (
-            is_currency or (is_letter and not self.gone) or self.is_opposite or self.is_other_bound or self.is_qualified
-        )
-
-    @property
-    def is_content(self) -> bool:
-        """Return False if only function words differ, or if words of the old sentence are just left out."""
-        if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
-            return True
-        if self.has_another_sense or self.recounted:
-            return True
-        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
-        return self.size <= SHORT and is_left_out
-
-
-def find_places(new: Sequence[Token], old: Sequence[Token], *, is_only: bool) -> tuple[list[Place], int, bool]:
-    """Return the places where two partners differ, how many new words are equal, and whether any of these moved.
-
-    Numbers, names and the like moved only together with the next word: two that changed places say something else. If
-    too few words have one order, the sentences only share words: then none is equal. ``is_only`` says that no other
-    sentence of the text is reworded: then somebody changed just this, and no word counts as moved.
-    """
-    matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
-    if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
-        return [], 0, False
-    operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    swap = _swap(operations, new, old, is_only=is_only)
-    if swap:
-        return [swap], len(new) - len(swap.came), False
-    moved = _moved(operations, new, old, is_only=is_only)
-    places = _places(operations, moved, new, old, is_only=is_only)
-    count = sum(len(each.came) for each in places)
-    return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
-
-
-def _places(
-    operations: Sequence[_Operation],
-    moved: Counter[tuple[str, ...]],
-    new: Sequence[Token],
-    old: Sequence[Token],
-    *,
-    is_only: bool,
-) -> list[Place]:
-    places = []
-    for first, end, start, stop in operations:
-        is_inside = first > 0 and end < len(old)  # the partner may be longer
-        gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
-        before = None if start == 0 or new[start - 1].closes else new[start - 1]
-        place = Place(gone, came, before, is_only, _numbers_beside(new, start, stop))
-        is_denial = len(operations) == 1 and _may_deny(gone[:SHORT])
-        if came or is_inside or is_denial:  # "not" is the last word in some languages
-            places.append(place)
-    return places
-
-
-def _may_deny(gone: Sequence[Token]) -> bool:
-    return any(each.kind == "negation" or each.text in QUALIFIERS for each in gone)
-
-
-def _swap(
-    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], *, is_only: bool
-) -> Place | None:
-    """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A"."""
-    if not is_only or len(operations) < 2 or len(new) != len(old):
-        return None
-    first, last = operations[0][0], operations[-1][1]
-    gone, came = old[first:last], new[first:last]
-    olds, news = ([each.text for each in side] for side in (gone, came))
-    for a, b in product(range(1, _LONGEST_SWAPPED + 1), repeat=2):
-        between = olds[a:-b]
-        if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
-            is_of_two = len(olds) == 2 and all(each.says for each in gone)  # not "said Lund", "Lund said"
-            is_swapped = is_of_two or not CONJUNCTIONS.issuperset(between)
-            return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True) if is_swapped else None
-    return None
-
-
-def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:
-    sides = tokens[max(0, start - 1) : start], tokens[stop : stop + 1]
-    before, behind = (next((each for each in side if each.kind == "number"), None) for side in sides)
-    return before, behind
-
-
-def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:
-    return [tokens[at] for at in range(first, end) if not moved[_with_next(tokens, at)]]
-
-
-def _moved(
-    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], *, is_only: bool
-) -> Counter[tuple[str, ...]]:
-    """Return the words that stand in one place of the old sentence, and in another one of the new one."""
-    moved_out = Counter[tuple[str, ...]]()
-    if is_only or len(operations) == 1:
-        return moved_out
-    for first, end, _, _ in operations:
-        is_inside = first > 0 and end < len(old)
-        # A figure at the edge may be that of the next sentence, which came as a neighbour.
-        moved_out.update(_with_next(old, at) for at in range(first, end) if is_inside or old[at].kind != "number")
-    return moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
-
-
-def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
-    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
-    joined: list[_Operation] = []
-    for first, end, start, stop in operations:
-        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
-        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
-            continue
-        if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
-            first, _, start, _ = joined.pop()
-        joined.append((first, end, start, stop))
-    return joined
-
-
-def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
-    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
 
 
 def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Difference], int]:
