@@ -79,6 +79,20 @@ def open_story(page: Page, headline: str) -> None:
     page.locator("#story-title", has_text=headline).wait_for()
 
 
+def go_to(page: Page, place: str | Locator) -> None:
+    """Go to a hash such as "news", or click a link to one, and wait until the page has shown it.
+
+    The browser tells the page of a new hash later, so what stands on it is read too early without this.
+    """
+    turned = "addEventListener('hashchange', () => { window.turned = true; }, { once: true })"
+    page.evaluate(f"() => {{ window.turned = false; {turned}; }}")
+    if isinstance(place, str):
+        page.evaluate("(place) => { window.turned = location.hash === `#${place}`; location.hash = place; }", place)
+    else:
+        place.click()
+    page.wait_for_function("window.turned")
+
+
 def texts(found: Locator) -> list[str]:
     return [text.strip() for text in found.all_inner_texts()]
 

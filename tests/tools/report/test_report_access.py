@@ -7,16 +7,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from browser import open_page, open_story, press
-from playwright.sync_api import Browser, Page
+from browser import go_to, open_page, open_story, press
+from playwright.sync_api import Browser
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PARTS = ("news", "stories", "drops", "review", "numbers")
-
-
-def show(page: Page, part: str) -> None:
-    page.evaluate(f"location.hash = '#{part}'")
-    page.locator(f"#{part.partition('/')[0]}").wait_for()
 
 
 @pytest.mark.slow
@@ -26,7 +21,7 @@ def test_axe_finds_no_fault(browser: Browser, day_report: Path) -> None:
         page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
         for part in (*PARTS, "compare"):
             page.emulate_media(color_scheme="light")
-            show(page, "stories" if part == "compare" else part)
+            go_to(page, "stories" if part == "compare" else part)
             if part == "compare":
                 open_story(page, "River fever: twelve dead, dozens ill")
                 press(page, "j", "j")
@@ -43,7 +38,7 @@ def test_nothing_is_too_wide_or_cut_without_a_hint(browser: Browser, day_report:
     with open_page(browser, day_report, viewport={"width": 768, "height": 844}) as watched:
         page = watched.page
         for part, width in product((*PARTS, "story/0"), (768, 390)):
-            show(page, part)
+            go_to(page, part)
             page.set_viewport_size({"width": width, "height": 844})
             page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
             assert page.evaluate("document.documentElement.scrollWidth") <= width

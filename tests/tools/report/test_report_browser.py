@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import open_page, open_story, press, texts
+from browser import go_to, open_page, open_story, press, texts
 from json_lines import read_lines, write_lines
 from newsstand import JudgedSite
 from playwright.sync_api import Browser, Page
@@ -76,7 +76,7 @@ def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_d
                 )
                 heads = texts(compare.locator(".title strong"))
                 assert [text.split() for text in shown] == [by_title[head] for head in heads]
-            watched.page.goto(watched.page.url.partition("#")[0] + "#stories")
+            go_to(watched.page, "stories")
 
 
 def test_a_changed_value_is_marked_if_it_is_a_word(browser: Browser, write_report: WriteReport) -> None:
@@ -140,8 +140,8 @@ def test_links_of_the_news_list_what_the_news_leave_out(browser: Browser, tmp_pa
     with open_page(browser, tmp_path / "report.html") as watched:
         page = watched.page
         for name, count, later in (("events", 2, 0), ("figures", 3, 3)):
-            page.goto(page.url.partition("#")[0] + "#news")
-            page.locator(f"#news .period:visible a[href='#stories/{name}']").click()
+            go_to(page, "news")
+            go_to(page, page.locator(f"#news .period:visible a[href='#stories/{name}']"))
             assert len(titles(page)) == count
             page.get_by_role("combobox", name="Day").select_option("2023-11-15")
             assert len(titles(page)) == later
@@ -176,7 +176,7 @@ def test_a_full_date_is_told_once(browser: Browser, write_report: WriteReport) -
             "2023-11-14 22:13",
             "2023-11-15 00:13",
         ]
-        watched.page.goto(watched.page.url.partition("#")[0] + "#story/0")
+        go_to(watched.page, "story/0")
         times = watched.page.locator(".members time")
         assert texts(times) == ["2023-11-14 22:13", "22:23", "2023-11-15 00:13"]
         watched.page.get_by_role("button", name="source").click()  # once more: the other way round
@@ -229,13 +229,13 @@ def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_repo
         page = watched.page
         page.get_by_role("combobox", name="Day").select_option("2023-11-14")
         assert texts(page.locator("#news .period:visible .card h4")) == ["Ferry runs aground, report 0"]
-        page.get_by_role("link", name="Stories").click()
+        go_to(page, page.get_by_role("link", name="Stories"))
         assert titles(page) == ["Ferry runs aground, report 0"]
-        page.get_by_role("link", name="News").click()
+        go_to(page, page.get_by_role("link", name="News"))
         page.get_by_role("combobox", name="Day").select_option("2023-11-15")
         assert texts(page.locator("#news .period:visible .card h4")) == titles(page)
         assert "Ferry runs aground, report 2" in titles(page)
-        page.get_by_role("link", name="Drops").click()
+        go_to(page, page.get_by_role("link", name="Drops"))
         assert page.locator("#drop-list > li").count() == 2
         page.get_by_role("combobox", name="Day").select_option("all days")
         assert page.locator("#drop-list > li").count() == 3
@@ -254,16 +254,16 @@ def test_every_part_counts_what_is_new_since_the_last_report(browser: Browser, t
         assert "2 of 2 items (100%)" in page.locator(".finding:visible").inner_text()
         words = "2 papers; 2 reprint the same text"
         assert page.locator("#news .card:visible .meta").inner_text().startswith(words)
-        page.get_by_role("link", name="Stories").click()
+        go_to(page, page.get_by_role("link", name="Stories"))
         assert page.locator("#story-list .meta").inner_text().startswith(words)
         page.locator("#story-list button").click()
         assert page.locator(".members tbody tr").count() == 2
         page.get_by_role("button", name="Show 2 other items").click()
         assert page.locator(".members tbody tr").count() == 4
-        page.get_by_role("link", name="Drops").click()
+        go_to(page, page.get_by_role("link", name="Drops"))
         assert "2 items would be dropped" in page.locator("#drops .about:visible").inner_text()
         assert page.locator("#drop-list > li").count() == 2
-        page.get_by_role("link", name="Numbers").click()
+        go_to(page, page.get_by_role("link", name="Numbers"))
         assert texts(page.locator("#numbers .tile:visible strong")) == ["2"]
         assert page.locator("#numbers tbody tr:visible").count() == 2
         page.get_by_role("combobox", name="Day").select_option("all days")
@@ -277,9 +277,9 @@ def test_the_first_view_explains_the_dots_and_says_who_copies_most(browser: Brow
         assert "original, the first version we saw" in legend.inner_text()
         watched.page.set_viewport_size({"width": 1280, "height": 400})
         watched.page.emulate_media(reduced_motion="reduce")  # the page scrolls at once
-        watched.page.get_by_role("link", name="2 stories").click()
+        go_to(watched.page, watched.page.get_by_role("link", name="2 stories"))
         assert watched.page.locator("#figures-0").evaluate("node => node.getBoundingClientRect().top < innerHeight")
-        watched.page.get_by_role("link", name="who copies whom").click()
+        go_to(watched.page, watched.page.get_by_role("link", name="who copies whom"))
         copied = watched.page.locator("#numbers .sortable").last.locator("tbody td:nth-child(3)")
         numbers = [int(each) for each in texts(copied)]
         assert numbers == sorted(numbers, reverse=True)
@@ -351,10 +351,8 @@ def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: W
     with open_page(browser, write_report(items)) as watched:
         page = watched.page
         for part in PARTS:
-            page.evaluate(f"location.hash = '#{part}'")
-            page.locator(f"#{part}").wait_for()
-        page.evaluate("location.hash = '#story/0'")
-        page.locator("#story .members").wait_for()  # the browser tells the page of the new hash later
+            go_to(page, part)
+        go_to(page, "story/0")
         told = page.locator("#story q").first.inner_text()
         assert told == clean_line(hostile, LONGEST_NEWS)
         fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
@@ -380,6 +378,5 @@ def test_an_item_may_have_the_name_of_a_method_of_javascript(browser: Browser, w
 def test_a_feed_of_little_gives_a_working_page(browser: Browser, write_report: WriteReport, items: list[Any]) -> None:
     with open_page(browser, write_report(items)) as watched:
         for part in PARTS:
-            watched.page.evaluate(f"location.hash = '#{part}'")
-            watched.page.locator(f"#{part}").wait_for()
+            go_to(watched.page, part)
         assert watched.page.locator(".note").count() >= 1
