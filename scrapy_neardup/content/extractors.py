@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
@@ -18,10 +17,6 @@ from scrapy_neardup.text.tokenizer import count_words
 
 Extractor = Callable[[str, str], str]
 
-ALLOWED = (
-    "'trafilatura', 'resiliparse' (pip install 'resiliparse>=2'), the import path of a callable (html, url), or None"
-)
-BUILT_IN = ("trafilatura", "resiliparse")
 # Version of ``whole_text.py``. It is part of the configuration in the keys of a store: raise it if texts change.
 REPAIRS = 1
 # A larger page is not extracted.
@@ -38,6 +33,14 @@ _ENOUGH = 500  # characters, in which nearly every text has so many words
 _SELF_CLOSING = re.compile(
     r"<(?=[istn])(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE
 )
+
+
+class BuiltIn(NamedTuple):
+    """An extractor of this package, and the library that it needs."""
+
+    extract: Extractor
+    module: str  # of the library: a worker imports it before its first page
+    oldest: int  # the major version of the library
 
 
 class Extracted(NamedTuple):
@@ -80,17 +83,16 @@ def load_extractor(name: str | None) -> Extractor:
     if name.startswith("__main__."):
         allowed = "worker processes cannot import the script that is run: put it into a module"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
-    if name == "trafilatura":
-        return extract_with_trafilatura
-    if name == "resiliparse":
-        try:
-            import_module("resiliparse.extract.html2text")
-            if version(name).startswith(("0.", "1.")):
-                raise ImportError(f"version {version(name)} is too old")
-        except ImportError as error:  # PackageNotFoundError is one
-            raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install 'resiliparse>=2'") from error
-        return extract_with_resiliparse
-    return load_callable("NEARDUP_EXTRACTOR", name, ALLOWED)
+    if name not in BUILT_IN:
+        allowed = f"{', '.join(map(repr, BUILT_IN))}, the import path of a callable (html, url), or None"
+        return load_callable("NEARDUP_EXTRACTOR", name, allowed)
+    oldest = BUILT_IN[name].oldest
+    try:
+        if int(version(name).partition(".")[0]) < oldest:
+            raise ImportError(f"version {version(name)} is too old")
+    except ImportError as error:  # PackageNotFoundError is one
+        raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install '{name}>={oldest}'") from error
+    return BUILT_IN[name].extract
 
 
 def extract_nothing(html: str, url: str) -> str:
@@ -161,3 +163,9 @@ def _words_in_sentences(line: str) -> int:
         return whole
     sentences = map(count_words, _STOP.split(line)[:-1])
     return sum(words for words in sentences if words <= _SENTENCE_WORDS)
+
+
+BUILT_IN = {
+    "trafilatura": BuiltIn(extract_with_trafilatura, "trafilatura", 2),
+    "resiliparse": BuiltIn(extract_with_resiliparse, "resiliparse.extract.html2text", 2),
+}

@@ -23,7 +23,7 @@ from importlib import import_module
 from math import inf
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
-from scrapy_neardup.content.extractors import checked_text, load_extractor
+from scrapy_neardup.content.extractors import BUILT_IN, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.settings.values import load_callable
@@ -110,8 +110,8 @@ def main() -> None:
     """Extract and sketch pages for the parent process until it is gone."""
     options = WorkerOptions(*json.loads(sys.argv[2]))
     requests, answers = _pipes()
-    if options.extractor == "trafilatura":
-        _load_or_fail(lambda: import_module("trafilatura"))  # it does not count for the time limit of the first page
+    if built_in := BUILT_IN.get(options.extractor or ""):
+        _load_or_fail(lambda: import_module(built_in.module))  # it does not count for the time limit of the first page
     extract = _load_or_fail(lambda: load_extractor(options.extractor))
     sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
     if options.memory is not None:

@@ -30,10 +30,10 @@ class Announcer(Component):
         self.summary = RunSummary(self.settings)
         self._counter = VerdictCounter(detector.index, lambda: detector.breaker.is_open)
         self._sending = asyncio.Lock()
-        if self.settings.receivers and self.settings.action != "dry-run":
+        receivers = receivers_of(self.settings)
+        if receivers and self.settings.action != "dry-run":
             outbox = detector.stories.outbox
             report = partial(special_report, zone=self.settings.zone)
-            receivers = receivers_of(*self.settings.receivers)
             senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers}
             outbox.send_to(senders, self.settings.events_levels, self.settings.events_sections)
 

@@ -25,6 +25,9 @@ Scope = Literal["all", "same-source", "cross-source"]
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
 
+RECEIVERS = tuple(f"NEARDUP_EVENTS_{name}" for name in ("FEED", "WEBHOOK", "WEBHOOK_SECRET", "NOTIFY", "ATOM"))
+"""The settings that say who gets events."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDupSettings:
@@ -284,13 +287,6 @@ class NearDupSettings:
     def zone(self) -> ZoneInfo:
         """Return the time zone of texts for people."""
         return ZoneInfo(self.events_timezone)
-
-    @property
-    def receivers(self) -> tuple[str | None, str | None, tuple[str, ...], str | None] | None:
-        """Return the webhook, its secret, the services, and the Atom file; None if events are sent to nobody."""
-        if not (self.events_webhook or self.events_notify or self.events_atom):
-            return None
-        return self.events_webhook, self.events_webhook_secret, self.events_notify, self.events_atom
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""

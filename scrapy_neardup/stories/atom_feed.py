@@ -35,6 +35,7 @@ class AtomFile:
     """
 
     name = "Atom feed"
+    setting = "NEARDUP_EVENTS_ATOM"
 
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser().resolve()

@@ -104,6 +104,7 @@ class Refused(OSError):
 
 class Receiver(Protocol):
     name: str  # for messages
+    setting: str  # that names it
     key: bytes  # by which the store knows it
 
     async def prepare(self) -> None:

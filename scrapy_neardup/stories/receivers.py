@@ -9,7 +9,6 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy_neardup.records.stories import RECEIVER_BYTES
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.atom_feed import AtomFile
 from scrapy_neardup.stories.event import Receiver, Refused
 from scrapy_neardup.stories.messages import message_of
@@ -42,12 +42,12 @@ class DeliveryFailed(OSError):
     """The receiver did not take the event; it may do so later."""
 
 
-def receivers_of(
-    url: str | None, secret: str | None, service_urls: Sequence[str], path: str | None, deadline: float = DEADLINE
-) -> list[Receiver]:
-    receivers: list[Receiver] = [Webhook(url, secret, deadline)] if url else []
-    receivers += [Service(each, deadline) for each in service_urls]
-    receivers += [AtomFile(path)] if path else []
+def receivers_of(settings: NearDupSettings, deadline: float = DEADLINE) -> list[Receiver]:
+    receivers: list[Receiver] = [Service(each, deadline) for each in settings.events_notify]
+    if settings.events_webhook:
+        receivers.insert(0, Webhook(settings.events_webhook, settings.events_webhook_secret, deadline))
+    if settings.events_atom:
+        receivers.append(AtomFile(settings.events_atom))
     return receivers
 
 
@@ -58,6 +58,7 @@ class Webhook:
     """
 
     name = "webhook"
+    setting = "NEARDUP_EVENTS_WEBHOOK"
 
     def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE) -> None:
         self.key = _key_of(f"{url}\0{secret or ''}")
@@ -88,9 +89,9 @@ class Webhook:
             # A redirected POST would arrive as a GET without its body.
             other = f" to {_host_of(location)}" if location else ""
             raise DeliveryFailed(
-                f"{host} answers {status}, redirected{other}: set NEARDUP_EVENTS_WEBHOOK to the url it redirects to"
+                f"{host} answers {status}, redirected{other}: set {self.setting} to the url it redirects to"
             )
-        _judge(host, status, "NEARDUP_EVENTS_WEBHOOK")
+        _judge(host, status, self.setting)
 
     async def prepare(self) -> None:
         """Load the HTTP client, in a thread: the import would hold up the event loop."""
@@ -121,6 +122,8 @@ class Service:
     So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen. The
     process loads Apprise once, and ends when no message has come for a while.
     """
+
+    setting = "NEARDUP_EVENTS_NOTIFY"
 
     def __init__(self, url: str, deadline: float = DEADLINE) -> None:
         self.name = f"service {url.partition('://')[0]}"
@@ -160,8 +163,8 @@ class Service:
             if not answer:
                 await self.close()
         if answer != b"0\n":
-            _judge(self.name, int(answer or 200), "NEARDUP_EVENTS_NOTIFY")
-            raise DeliveryFailed(f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY")
+            _judge(self.name, int(answer or 200), self.setting)
+            raise DeliveryFailed(f"{self.name} did not take the message; check its url in {self.setting}")
 
     async def close(self) -> None:
         process = self._process

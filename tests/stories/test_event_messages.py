@@ -244,7 +244,7 @@ async def test_the_url_of_a_service_is_no_part_of_logs_or_errors(
     caplog.set_level(logging.DEBUG)
     receiver.statuses = [500, 400, 204]
     for url in (receiver.url.replace("http", "form") + "/sEcReT?token=sEcReT", "nonsense://sEcReT", "slack://sEcReT"):
-        (each,) = receivers_of(None, None, [url], None)
+        (each,) = receivers_of(NearDupSettings(events_notify=(url,)))
         sender = Sender(each, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None, (0.01, 0.01))
         sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
         await sender.close()

@@ -113,8 +113,9 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
         *await _check_store(settings),
         await _check_extractor(settings),
     ]
-    if settings.receivers and not options.no_events:
-        checks += await _check_receivers(receivers_of(*settings.receivers, _PATIENCE))
+    receivers = receivers_of(settings, _PATIENCE)
+    if receivers and not options.no_events:
+        checks += await _check_receivers(receivers)
     return checks
 
 
@@ -234,7 +235,6 @@ async def _check_extractor(settings: NearDupSettings) -> Check:
 async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     """Send an event that never was to each receiver. Its headline says so, and for machines the key ``test``."""
     checks = []
-    mend = "check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_NOTIFY or NEARDUP_EVENTS_ATOM, and the receiver's log"
     async with opened(NearDupDetector(NearDupSettings(store="memory://"))) as detector:
         for number in range(7):
             url = f"https://paper{number}.example/neardup-doctor"
@@ -245,6 +245,7 @@ async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
             await receiver.deliver(report)
             checks.append(Check(receiver.name, f"took the test event {report['id']}"))
         except Exception as error:  # noqa: PERF203  of aiohttp or the system
+            mend = f"check {receiver.setting} and the receiver's log"
             checks.append(Check(receiver.name, f"the test event was not taken: {error}", mend))
         finally:
             await receiver.close()

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, StoryEvent
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.settings import RECEIVERS
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted
@@ -83,9 +84,8 @@ OPTIONS = (
 
 
 def run(options: Options, values: Values) -> int:
-    # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
-    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY", "EVENTS_ATOM"):
-        values.pop(f"NEARDUP_{name}", None)
+    for name in RECEIVERS:  # a replay sends no events, and does not ask for what these settings need
+        values.pop(name, None)
     if options.cluster:
         return _run_on_cluster(options, values)
     if len(options.input) > 1 or options.parquet:
