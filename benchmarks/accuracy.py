@@ -1,4 +1,4 @@
-"""How right the verdicts are: gold clusters, scripted edits, reports of one event.
+"""How right the verdicts are: gold clusters and scripted edits.
 
 usage: python benchmarks/accuracy.py [--data DIR] [--seeds N] [--workers N]
 
@@ -9,27 +9,21 @@ comes, with ``tools/prepare_data.py`` beside it, or as that script unpacked it.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from edits import EDITS, dressed
-from shared import data_parser, print_table, read_pages, unpacked
+from shared import add_workers, data_parser, print_table, read_pages, unpacked
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
 from scrapy_neardup.tools.lab.evaluation import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled
-from scrapy_neardup.tools.lab.replay import PageReader
+from scrapy_neardup.tools.lab.replay import PageReader, opened
 
 SETTINGS = NearDupSettings(store="memory://")
-LABELS = ("cluster", "merged")
 SEED = 2019
 START = 1_500_000_000.0
 
@@ -37,30 +31,24 @@ START = 1_500_000_000.0
 def main() -> None:
     parser = data_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="random orders of the gold set")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
+    add_workers(parser)
     options = parser.parse_args()
     with ExitStack() as stack:
         data = unpacked(options.data, stack)
         reader = stack.enter_context(PageReader(SETTINGS, options.workers))
         asyncio.run(_gold(data, reader, range(options.seeds)))
         asyncio.run(_edits(data))
-        asyncio.run(_same_event(data))
-
-
-# The gold set
 
 
 async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
-    clusters_of = {label: read_labelled(data / "gold-dev.jsonl", label)[1] for label in LABELS}
-    pages = read_pages(reader, read_background([data / "gold-dev.jsonl"]))
-    names = ("stream-dev.jsonl", "same-event.jsonl")
-    background = read_pages(reader, read_background(data / name for name in names))
+    pages = read_pages(reader, data / "gold-dev.jsonl")
+    background = read_pages(reader, data / "stream-dev.jsonl", data / "same-event.jsonl")
     rows = []
     for among, others in (("alone", []), (f"among {len(background)} others", background)):
         evaluation = await evaluate([*pages, *others], SETTINGS, seeds)
-        for label in LABELS:
-            clusters = [*clusters_of[label], *([None] * len(others))]
-            for protocol, scores in evaluation.scores(clusters).items():
+        for label in ("cluster", "merged"):
+            clusters = read_labelled(data / "gold-dev.jsonl", label)[1]
+            for protocol, scores in evaluation.scores([*clusters, *([None] * len(others))]).items():
                 score = mean(scores)
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
                 rows.append((among, label, protocol, *rates))
@@ -69,124 +57,39 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
     print_table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
 
 
-# Documents one after the other
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    id: str
-    text: str
-    url: str = ""
-    title: str = ""
-    time: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """``original`` is the text this one was linked to, ``match`` the one with which it was compared."""
-
-    text: Text
-    verdict: Verdict
-    original: Text | None
-    match: Text | None
-
-    @property
-    def is_copy(self) -> bool:
-        return self.verdict.status in COPIES
-
-
-async def _judge(texts: Sequence[Text]) -> list[Answer]:
-    detector = NearDupDetector(SETTINGS, run="")
-    await detector.open()
-    answers: list[Answer] = []
-    texts_by_id: dict[str, Text] = {}
-    try:
-        for first in range(0, len(texts), 64):
-            batch = texts[first : first + 64]
-            documents: list[Document] = []
-            for number, text in enumerate(batch, first):
-                seen_at = START + number if text.time is None else text.time
-                documents.append(detector.document(text.text, url=text.url, title=text.title, seen_at=seen_at))
-            texts_by_id.update((document.id, text) for document, text in zip(documents, batch, strict=True))
-            for text, verdict in zip(batch, await detector.check_in_order(documents), strict=True):
-                linked = (texts_by_id.get(name or "") for name in (verdict.original, verdict.match))
-                answers.append(Answer(text, verdict, *linked))
-    finally:
-        await detector.close()
-    return answers
-
-
-# Edits
-
-
 async def _edits(data: Path) -> None:
+    """Judge articles as one paper prints them, and then edited ones of another paper."""
     plain = [(str(entry.id), entry.text or "") for entry in read_background([data / "articles.jsonl"])]
     rng = random.Random(SEED)
-    originals = [Text(name, dressed(text, rng), f"https://first.example/{name}") for name, text in plain]
+    originals = {f"https://first.example/{name}": dressed(text, rng) for name, text in plain}
     rows = []
     for title, edit in EDITS.items():
         rng = random.Random(f"{SEED} {title}")
-        edited: list[Text] = []
+        edited: dict[str, str] = {}
         for number, (name, text) in enumerate(plain):
             other = plain[(number + 1) % len(plain)][1]
             # Byline and footer are the first paper's, but where they are the edit.
-            base = text if title.startswith("byline") else originals[number].text
+            base = text if title.startswith("byline") else originals[f"https://first.example/{name}"]
             changed = edit(base, other, rng)
             if changed is not None:
-                edited.append(Text(f"{name} edited", changed, f"https://second.example/{name}"))
-        answers = (await _judge([*originals, *edited]))[len(originals) :]
-        found = sum(_is_found(answer) for answer in answers)
-        wrong = sum(answer.is_copy and not _is_found(answer) for answer in answers)
-        statuses = Counter(answer.verdict.status for answer in answers)
-        rows.append(
-            (title, len(answers), f"{found / len(answers):.1%}", f"{statuses['update'] / len(answers):.1%}", wrong)
-        )
+                edited[f"https://second.example/{name}"] = changed
+        verdicts = await _judge(originals | edited)
+        copies = [(url, verdicts[url]) for url in edited if verdicts[url].status in COPIES]
+        found = sum(verdict.original_url == url.replace("second", "first") for url, verdict in copies)
+        updates = Counter(verdict.status for _, verdict in copies)["update"]
+        shares = (f"{count / len(edited):.1%}" for count in (found, updates))
+        rows.append((title, len(edited), *shares, len(copies) - found))
     head = ("edit", "texts", "found", "`update`", "linked to another article")
     print_table(f"Edits of {len(plain)} modern articles (seed {SEED})", head, rows)
 
 
-def _is_found(answer: Answer) -> bool:
-    return answer.is_copy and answer.original is not None and f"{answer.original.id} edited" == answer.text.id
-
-
-# Same event, other words
-
-
-async def _same_event(data: Path) -> None:
-    texts, clusters = [], {}
-    for entry in read_background([data / "same-event.jsonl"]):
-        texts.append(Text(str(entry.id), entry.text or ""))
-        clusters[str(entry.id)] = str(entry.extra["cluster"])
-    answers = await _judge(texts)
-    statuses = Counter(answer.verdict.status for answer in answers)
-    counts = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    flagged = [answer for answer in answers if answer.is_copy and answer.original is not None]
-    rows = [
-        (
-            answer.text.id,
-            answer.original.id,
-            "yes" if clusters[answer.text.id] == clusters[answer.original.id] else "no",
-            "/".join(filter(None, (answer.verdict.status, answer.verdict.kind))),
-            answer.verdict.similarity,
-            answer.verdict.containment,
-            _longest_shared_run(answer.original.text, answer.text.text),
-            _start(answer.text.text),
-        )
-        for answer in flagged
-        if answer.original is not None
-    ]
-    head = ("text", "original", "same event", "verdict", "resemblance", "containment", "run", "begins")
-    print_table(f"Same event: {len(texts)} texts ({counts}); the {len(rows)} copies", head, rows)
-
-
-def _longest_shared_run(one: str, other: str) -> int:
-    """Words in a row that two texts share: a dozen and more is copied, from one another or from one agency."""
-    a, b = one.lower().split(), other.lower().split()
-    return SequenceMatcher(None, a, b, autojunk=False).find_longest_match().size
-
-
-def _start(text: str) -> str:
-    return " ".join(text.split()[:12]).replace("|", "/")
+async def _judge(texts: dict[str, str]) -> dict[str, Verdict]:
+    """Return the verdicts on texts by url, one a second."""
+    async with opened(NearDupDetector(SETTINGS, run="")) as detector:
+        documents = [
+            detector.document(text, url=url, seen_at=START + number) for number, (url, text) in enumerate(texts.items())
+        ]
+        return dict(zip(texts, await detector.check_in_order(documents), strict=True))
 
 
 if __name__ == "__main__":

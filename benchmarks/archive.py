@@ -23,6 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from shared import print_table
+
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.tools.cluster.archive import connected, replay_archive, resumed
@@ -69,24 +71,15 @@ async def in_one_process(paths: list[Path]) -> list[dict[str, Any]]:
             return [output.row(judged) async for judged in replay(reader.read(feed), detector, all_over=True)]
 
 
-def on_cluster(paths: list[Path], folder: Path, workers: int) -> dict[str, Any]:
-    """Replay files with workers on this machine. Return what it took."""
+def on_cluster(paths: list[Path], folder: Path, workers: int) -> tuple[float, float, float]:
+    """Replay files with workers on this machine. Return the seconds, those of CPU, and the most memory of a worker."""
     job = resumed(Job(folder, SETTINGS, tuple(paths), folder))
     with connected("local", workers) as client:
         start = time.perf_counter()
-        counts, _ = replay_archive(client, job, lambda line: print("   ", line, file=sys.stderr, flush=True))
+        replay_archive(client, job, lambda line: print("   ", line, file=sys.stderr, flush=True))
         seconds = time.perf_counter() - start
-        used = client.run(usage)
-    return {
-        "documents": counts["documents"],
-        "seconds": seconds,
-        "cpu": sum(cpu for cpu, _ in used.values()),
-        "memory": max(memory for _, memory in used.values()),
-    }
-
-
-def rows_below(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for part in sorted(folder.glob("*.jsonl")) for line in part.open(encoding="utf-8")]
+        used = client.run(usage).values()
+    return seconds, sum(cpu for cpu, _ in used), max(memory for _, memory in used)
 
 
 def verdict_of(row: dict[str, Any], times: dict[str | int | None, float | None]) -> tuple[Any, ...]:
@@ -95,35 +88,36 @@ def verdict_of(row: dict[str, Any], times: dict[str | int | None, float | None])
     return status, None if status == "original" else times[row["match"]], row["would_drop"]
 
 
-def compare_verdicts(path: Path, folder: Path) -> None:
+def verdicts(path: Path) -> tuple[object, ...]:
     plain = {row["id"]: row for row in asyncio.run(in_one_process([path]))}
-    on_cluster([path], folder, 2)
-    found = rows_below(folder)
+    with TemporaryDirectory() as folder:
+        on_cluster([path], Path(folder), 2)
+        parts = sorted(Path(folder).glob("*.jsonl"))
+        found = [json.loads(line) for part in parts for line in part.open(encoding="utf-8")]
     times = {document.id: document.time for document in read_feed(path)} | {None: None}
     differing = Counter[str]()
     for row in found:
         one, other = verdict_of(plain[row["id"]], times), verdict_of(row, times)
-        if one != other:
-            kind = (
-                f"{one[0]} -> {other[0]}" if one[0] != other[0] else "another match" if one[1] != other[1] else "drop"
-            )
-            differing[kind] += 1
-    share = 1 - sum(differing.values()) / len(found)
-    print(f"| {path.stem} | {len(found):,} | {share:.4f} | {dict(differing)} |", flush=True)
+        if one[0] != other[0]:
+            differing[f"{one[0]} -> {other[0]}"] += 1
+        elif one != other:
+            differing["another match" if one[1] != other[1] else "drop"] += 1
+    share = 1 - differing.total() / len(found)
+    return path.stem, f"{len(found):,}", f"{share:.4f}", dict(differing)
 
 
-def measure(rows: list[dict[str, Any]], most: int, folder: Path, *, alone: bool) -> None:
-    paths = repeated(rows, most, folder)
-    took = on_cluster(paths, folder / "out", 2)
-    line = f"| {most:,} | {took['documents'] / took['seconds']:,.0f} | {1000 * took['cpu'] / most:.2f}"
-    line += f" | {took['memory']:,.0f} |"
-    if alone:
-        start, (cpu, _) = time.perf_counter(), usage()
+def measure(rows: list[dict[str, Any]], most: int, *, alone: bool) -> tuple[str, ...]:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = repeated(rows, most, folder)
+        seconds, cpu, memory = on_cluster(paths, folder / "out", 2)
+        cells = (f"{most:,}", f"{most / seconds:,.0f}", f"{1000 * cpu / most:.2f}", f"{memory:,.0f}")
+        if not alone:
+            return cells
+        start, (before, _) = time.perf_counter(), usage()
         asyncio.run(in_one_process(paths))
-        seconds, cpu = time.perf_counter() - start, usage()[0] - cpu
-        speed = took["documents"] / took["seconds"] / (most / seconds)
-        line += f" {most / seconds:,.0f} | {1000 * cpu / most:.2f} | {speed:.2f} |"
-    print(line, flush=True)
+        own, cpu = time.perf_counter() - start, usage()[0] - before
+    return *cells, f"{most / own:,.0f}", f"{1000 * cpu / most:.2f}", f"{own / seconds:.2f}"
 
 
 if __name__ == "__main__":
@@ -133,13 +127,9 @@ if __name__ == "__main__":
     parser.add_argument("--documents", nargs="+", type=int, default=[20_000])
     options = parser.parse_args()
     if options.what == "verdicts":
-        print("| documents of | documents | equal | differences |\n|---|---|---|---|")
-        for each in options.files:
-            with TemporaryDirectory() as name:
-                compare_verdicts(each, Path(name) / "out")
+        print_table("Verdicts", ("documents of", "documents", "equal", "differences"), map(verdicts, options.files))
     else:
+        head = ("documents", "two workers, a second", "CPU ms", "most MB", "one process, a second", "CPU ms", "times")
         articles = [json.loads(line) for line in options.files[0].open(encoding="utf-8")]
-        print("documents; two workers: a second, CPU ms each, most MB; one process: a second, CPU ms; times faster")
-        for count in options.documents:
-            with TemporaryDirectory() as name:
-                measure(articles, count, Path(name), alone=options.what == "speed")
+        rows = (measure(articles, count, alone=options.what == "speed") for count in options.documents)
+        print_table("Cost of a document", head, rows)

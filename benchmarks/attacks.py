@@ -9,7 +9,6 @@ PYTHONPATH set to each checkout.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 from collections import Counter
@@ -17,12 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Verdict
-from scrapy_neardup.settings import NearDupSettings
+from shared import chosen_parts
+from simulated_news import DAY, HOUR, START
 
-START = 1_700_006_400  # a midnight, UTC
-HOUR, DAY = 3600, 24 * 3600
+from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
+
+AT = START + 4 * DAY
 PAPERS = 20
 SENTENCES = 12  # of a story
 COMMON = 3000  # words from which background texts are made
@@ -37,8 +36,9 @@ class Page:
     lines: Sequence[str]
     at: float
 
-    def path(self) -> str:
-        return f"{random.Random(repr((self.host, self.title, self.at))).getrandbits(32):x}"
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}/{random.Random(repr((self.host, self.title, self.at))).getrandbits(32):x}"
 
 
 def words(seed: object, count: int) -> list[str]:
@@ -47,27 +47,23 @@ def words(seed: object, count: int) -> list[str]:
     return ["".join(draw.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
 
 
-def sentences(seed: object, count: int) -> list[str]:
-    made = words(seed, 15 * count)
-    return [" ".join(made[at : at + 15]).capitalize() + "." for at in range(0, len(made), 15)]
+def sentences(made: Sequence[str], length: int = 15) -> list[str]:
+    return [" ".join(made[at : at + length]).capitalize() + "." for at in range(0, len(made), length)]
+
+
+def invented(seed: object, count: int) -> list[str]:
+    return sentences(words(seed, 15 * count))
 
 
 def background(count: int, until: float) -> list[Page]:
     """Return other news of the hours before: each page tells a story of its own, in words that all share."""
     vocabulary, draw = words("vocabulary", COMMON), random.Random(1)
 
-    def sentence() -> str:
-        return " ".join(draw.choices(vocabulary, k=15)).capitalize() + "."
+    def page(age: int) -> Page:
+        title = " ".join(draw.choices(vocabulary, k=6))
+        return Page(f"daily{age % 40}.example", title, sentences(draw.choices(vocabulary, k=12 * 15)), until - age)
 
-    return [
-        Page(
-            f"daily{n % 40}.example",
-            " ".join(draw.choices(vocabulary, k=6)),
-            [sentence() for _ in range(12)],
-            until - n,
-        )
-        for n in range(count, 0, -1)
-    ]
+    return [page(age) for age in range(count, 0, -1)]
 
 
 async def verdicts_of(pages: Iterable[Page]) -> list[Verdict]:
@@ -75,12 +71,9 @@ async def verdicts_of(pages: Iterable[Page]) -> list[Verdict]:
     await detector.open()
     ordered = sorted(pages, key=lambda page: page.at)
     made = [
-        detector.document(
-            "\n".join(page.lines), url=f"https://{page.host}/{page.path()}", title=page.title, seen_at=page.at
-        )
+        detector.document("\n".join(page.lines), url=page.url, title=page.title, seen_at=page.at, language="en")
         for page in ordered
     ]
-    made = [replace(document, language="en") for document in made]  # invented words would seem to be of many languages
     by_page = dict(zip(map(id, ordered), await detector.check_in_order(made), strict=True))
     await detector.close()
     return [by_page[id(page)] for page in pages]
@@ -93,7 +86,7 @@ class Story:
     """
 
     def __init__(self, seed: object, at: float, *, unlike: bool = False) -> None:
-        self.lines = sentences((seed, "story"), SENTENCES)
+        self.lines = invented((seed, "story"), SENTENCES)
         names = words((seed, "names"), 4)
         self.papers = []
         for number in range(PAPERS + 1):
@@ -112,85 +105,62 @@ def liars(hosts: int, pages: int, days: Sequence[float], lines: Callable[[int], 
     ]
 
 
+def show(hosts: int, pages: int, when: str, **result: object) -> None:
+    price = f"{hosts} hosts, {pages} pages"
+    print(f"  {price:24}{when:24}" + "  ".join(f"{name} {value}" for name, value in result.items()))
+
+
 def outcome(verdicts: Sequence[Verdict]) -> dict[str, object]:
-    found = Counter(verdict.reason or verdict.status for verdict in verdicts)
     return {
         "unchecked": sum(verdict.status == "unchecked" for verdict in verdicts),
-        "found": found["duplicate"] + found["update"] + found["related"],
+        "found": sum(verdict.status in ("duplicate", "update", "related") for verdict in verdicts),
         "dropped": sum(verdict.would_drop for verdict in verdicts),
         "event": next((verdict.event for verdict in reversed(verdicts) if verdict.event), "none"),
     }
 
 
-PRICES = [(0, 0), (3, 9), (3, 100), (10, 100)]
-SPANS: dict[str, Sequence[float]] = {"1 hour": (0.0,), "3 days": (-3 * DAY, -2 * DAY, -DAY, 0.0)}
+PRICES = [(0, 0, "-"), *product((3, 10), (100,), ("1 hour", "3 days"))]
+SPANS = {"1 hour": (AT + 60,), "3 days": (AT + 60 - 3 * DAY, AT + 60 - 2 * DAY, AT + 60 - DAY, AT + 60)}
 
 
 async def echo() -> None:
-    """Print the story's sentences with one line of their own: on the day of the story, or already days before."""
-    await _boilerplate(lambda story: lambda n: [*story.lines, *sentences(("liar", n), 1)])
+    """Print a story's sentences with one of their own, also if its papers have unlike titles, or two in long texts."""
+    for unlike, in_pieces in ((False, False), (True, False), (False, True)):
+        story = Story("wire", AT, unlike=unlike)
 
+        def lines(n: int, story: Story = story, in_pieces: bool = in_pieces) -> list[str]:
+            if in_pieces:
+                return [*(story.lines * 2)[2 * n % SENTENCES :][:2], *invented(("liar", n), 8)]
+            return [*story.lines, *invented(("liar", n), 1)]
 
-async def echo_unlike_titles() -> None:
-    """Print the story's sentences as above, of a story whose papers have unlike titles."""
-    await _boilerplate(lambda story: lambda n: [*story.lines, *sentences(("liar", n), 1)], unlike=True)
-
-
-async def pieces() -> None:
-    """Print two of the story's sentences in each of many long texts of their own."""
-
-    def pages(story: Story) -> Callable[[int], list[str]]:
-        return lambda n: [*(story.lines * 2)[2 * n % SENTENCES :][:2], *sentences(("liar", n), 8)]
-
-    await _boilerplate(pages)
-
-
-async def _boilerplate(lines: Callable[[Story], Callable[[int], list[str]]], *, unlike: bool = False) -> None:
-    for (hosts, pages), (span, days) in product(PRICES, SPANS.items()):
-        if not hosts and days != SPANS["1 hour"]:
-            continue
-        at = START + 4 * DAY
-        story = Story("wire", at, unlike=unlike)
-        moments = [at + 60 + day for day in days]
-        attack = liars(hosts, pages, moments, lines(story)) if hosts else []
-        others = background(200, at)
-        verdicts = await verdicts_of([*story.papers[1:], story.papers[0], *attack, *others])
-        row(f"{hosts} hosts, {pages} pages", span if hosts else "", outcome(verdicts[:PAPERS]))
+        for hosts, pages, span in PRICES:
+            attack = liars(hosts, pages, SPANS[span], lines) if hosts else []
+            verdicts = await verdicts_of([*story.papers[1:], story.papers[0], *attack, *background(200, AT)])
+            show(hosts, pages, f"{span}, {unlike=:d} {in_pieces=:d}", **outcome(verdicts[:PAPERS]))
 
 
 async def own_sentences() -> None:
     """Print the own sentences of an article that also has nine sentences of a wire: is it dropped as a copy?"""
-    for (hosts, pages), (span, days), whole in product(PRICES, SPANS.items(), (True, False)):
-        if not hosts and (days != SPANS["1 hour"] or not whole):
-            continue
-        at = START + 4 * DAY
-        own, wire = sentences("own", 12), sentences("innocent", 9)
-        moments = [at + 60 + day for day in days]
+    own, wire = invented("own", 12), invented("innocent", 9)
+    article = Page("paper.example", "Own article", [*own, *wire], AT + 2 * HOUR)
+    for (hosts, pages, span), whole in product(PRICES, (True, False)):
 
-        def lines(n: int, whole: bool = whole, own: Sequence[str] = own) -> list[str]:
-            mine = sentences(("liar", n), 1 if whole else 8)
-            return [*own, *mine] if whole else [own[n % len(own)], *mine]
+        def lines(n: int, whole: bool = whole) -> list[str]:
+            return [*own, *invented(("liar", n), 1)] if whole else [own[n % len(own)], *invented(("liar", n), 8)]
 
-        article = Page("paper.example", "Own article", [*own, *wire], at + 2 * HOUR)
-        attack = liars(hosts, pages, moments, lines) if hosts else []
-        (verdict,) = (await verdicts_of([article, Page("wire.example", "Innocent wire", wire, at), *attack]))[:1]
-        result = {"status": verdict.status, "share": verdict.share, "dropped": verdict.would_drop}
-        row(f"{hosts} hosts, {pages} pages", (f"{span}, {'whole' if whole else 'pieces'}") if hosts else "", result)
+        attack = liars(hosts, pages, SPANS[span], lines) if hosts else []
+        verdict, *_ = await verdicts_of([article, Page("wire.example", "Innocent wire", wire, AT), *attack])
+        show(hosts, pages, f"{span}, {whole=:d}", status=verdict.status, dropped=verdict.would_drop)
 
 
 async def crowding() -> None:
     """Print the first sentences of a story in many long texts, so that its keys list only these: are copies found?"""
-    at = START + 4 * DAY
-    story = Story("wire", at)
-
-    def lines(n: int) -> list[str]:
-        return [*story.lines[:3], *sentences(("liar", n), 24)]
-
+    story = Story("wire", AT)
+    cut = [replace(page, lines=story.lines[:5]) for page in story.papers[1:]]
     for hosts, pages in [(0, 0), (1, 16), (10, 100), (10, 1000)]:
-        attack = liars(hosts, pages, [at + 60.0], lines) if hosts else []
-        cut = [replace(page, lines=story.lines[:5]) for page in story.papers[1:]]
-        verdicts = await verdicts_of([*cut, story.papers[0], *attack, *background(200, at)])
-        row(f"{hosts} hosts, {pages} pages", "", outcome(verdicts[:PAPERS]))
+        attack = liars(hosts, pages, [AT + 60.0], lambda n: [*story.lines[:3], *invented(("liar", n), 24)])
+        verdicts = await verdicts_of([*cut, story.papers[0], *attack, *background(200, AT)])
+        show(hosts, pages, "", **outcome(verdicts[:PAPERS]))
 
 
 def report(host: str, title: Sequence[str], names: Sequence[str], at: float) -> Page:
@@ -198,8 +168,7 @@ def report(host: str, title: Sequence[str], names: Sequence[str], at: float) -> 
     draw = random.Random(repr((host, names, at)))
     told = [*names, *draw.choices(words("vocabulary", COMMON), k=40)]
     draw.shuffle(told)
-    lines = [f"{' '.join(told[place : place + 12]).capitalize()}." for place in range(0, len(told), 12)]
-    return Page(host, " ".join(title), lines, at)
+    return Page(host, " ".join(title), sentences(told, 12), at)
 
 
 def reports_of(names: Sequence[str], at: float) -> list[Page]:
@@ -210,62 +179,49 @@ def reports_of(names: Sequence[str], at: float) -> list[Page]:
 
 async def related() -> None:
     """Print the rarest words of a story in many texts: is its coverage in other words still found?"""
-    at, names = START + 4 * DAY, words("event names", 10)
+    names = words("event names", 10)
     for hosts, pages in [(0, 0), (10, 16), (10, 100), (10, 400), (40, 800)]:
-        reports = reports_of(names, at + HOUR)
         attack = [
-            report(f"liar{n % hosts}.example", words(("liar", n), 5), random.Random(n).sample(names, 4), at + n)
+            report(f"liar{n % hosts}.example", words(("liar", n), 5), random.Random(n).sample(names, 4), AT + n)
             for n in range(pages)
         ]
-        verdicts = await verdicts_of([*reports, *attack, *background(2000, at)])
-        row(f"{hosts} hosts, {pages} pages", "", outcome(verdicts[:PAPERS]))
+        verdicts = await verdicts_of([*reports_of(names, AT + HOUR), *attack, *background(2000, AT)])
+        show(hosts, pages, "", **outcome(verdicts[:PAPERS]))
 
 
 async def bridge() -> None:
     """Print the names of a new event together with those of a running one: is the new event still raised?"""
-    at, running, new = START + 4 * DAY, words("running event", 10), words("new event", 10)
-    for hosts, pages, after in [
-        (0, 0, 0.0),
-        (1, 1, -0.5 * HOUR),
-        (1, 1, 30.0),
-        (3, 3, 30.0),
-        (10, 10, 30.0),
-        (10, 100, 30.0),
-    ]:
+    running, new = words("running event", 10), words("new event", 10)
+    earlier = [*reports_of(running, AT - 2 * HOUR), *background(2000, AT - 3 * HOUR)]
+    for hosts, pages, after in [(0, 0, 0.0), (1, 1, -0.5 * HOUR), (1, 1, 30.0), (10, 10, 30.0), (10, 100, 30.0)]:
         attack = [
-            report(f"liar{n % hosts}.example", [*running[:2], *new[:2]], [*running[:8], *new[:8]], at + after + n)
+            report(f"liar{n % hosts}.example", [*running[:2], *new[:2]], [*running[:8], *new[:8]], AT + after + n)
             for n in range(pages)
         ]
-        reports = reports_of(new, at)
-        earlier = [*reports_of(running, at - 2 * HOUR), *background(2000, at - 3 * HOUR)]
-        verdicts = await verdicts_of([*reports, *earlier, *attack])
-        when = "before the first report" if after < 0 else "after it" if hosts else ""
-        stories = [{verdict.story for verdict in verdicts[place : place + PAPERS]} for place in (0, PAPERS)]
-        events = [verdict.event for verdict in verdicts[:PAPERS] if verdict.event]
-        result = {"events": ", ".join(events) or "none", "in the running story": not stories[0].isdisjoint(stories[1])}
-        row(f"{hosts} hosts, {pages} pages", when, result)
+        verdicts = await verdicts_of([*reports_of(new, AT), *earlier, *attack])
+        when = "before the first report" if after < 0 else "after it"
+        show(hosts, pages, when, **_raised(verdicts[:PAPERS], verdicts[PAPERS : 2 * PAPERS]))
 
 
 async def two_events() -> None:
     """Print sentences of a running event and of a new one on one page: is the new event raised as without it?"""
-    at = START + 4 * DAY
-    running, new = Story("running", at), Story("new", at + HOUR)
-    for sentences_of_each, papers, after in product((2, SENTENCES), (3, 8), (-0.2 * HOUR, 0.5 * HOUR, HOUR + 500)):
-        lines = [*running.lines[:sentences_of_each], *new.lines[:sentences_of_each]]
-        page = Page("liar.example", "The day in brief", lines, at + after)
-        earlier = running.papers[:papers]
-        verdicts = await verdicts_of([*new.papers[:PAPERS], *earlier, page, *background(300, at)])
-        stories = [{verdict.story for verdict in some} for some in (verdicts[:PAPERS], verdicts[PAPERS:][:papers])]
-        events = [f"{verdict.event} ({number})" for number, verdict in enumerate(verdicts[:PAPERS], 1) if verdict.event]
-        when = "first of all" if after < 0 else "between both" if after < HOUR else "last"
-        result = {"events (paper)": ", ".join(events) or "none", "one story": not stories[0].isdisjoint(stories[1])}
-        row(f"1 page, {sentences_of_each} sentences", f"{papers} papers, {when}", result)
+    running, new = Story("running", AT), Story("new", AT + HOUR)
+    for count, papers, after in product((2, SENTENCES), (3, 8), (-0.2 * HOUR, 0.5 * HOUR, HOUR + 500)):
+        page = Page("liar.example", "The day in brief", [*running.lines[:count], *new.lines[:count]], AT + after)
+        verdicts = await verdicts_of([*new.papers[:PAPERS], *running.papers[:papers], page, *background(300, AT)])
+        when = f"{papers} papers, {after / HOUR:+.1f} h, {count} lines"
+        show(1, 1, when, **_raised(verdicts[:PAPERS], verdicts[PAPERS : PAPERS + papers]))
+
+
+def _raised(new: Sequence[Verdict], running: Sequence[Verdict]) -> dict[str, object]:
+    events = [f"{verdict.event} ({number})" for number, verdict in enumerate(new, 1) if verdict.event]
+    together = {verdict.story for verdict in new} & {verdict.story for verdict in running}
+    return {"events (paper)": ", ".join(events) or "none", "one story": bool(together)}
 
 
 async def homographs() -> None:
     """Replace letters of a copy by letters of another alphabet that look the same."""
-    at = START + 4 * DAY
-    story = Story("wire", at)
+    story = Story("wire", AT)
     for share in (0.0, 0.01, 0.03, 0.1):
         draw = random.Random(7)
 
@@ -274,47 +230,21 @@ async def homographs() -> None:
 
         copies = [replace(page, lines=list(map(disguised, page.lines))) for page in story.papers[1:]]
         verdicts = await verdicts_of([*copies, story.papers[0]])
-        row(f"{share:.0%} of the letters", "", outcome(verdicts[:PAPERS]))
+        show(1, 1, f"{share:.0%} of the letters", **outcome(verdicts[:PAPERS]))
 
 
 async def first_place() -> None:
     """Print a story first: every paper that follows is a copy of the liar's page."""
-    at = START + 4 * DAY
-    story = Story("wire", at)
-    liar = Page("liar.example", "Stolen before it was crawled", story.lines, at - 60)
+    story = Story("wire", AT)
+    liar = Page("liar.example", "Stolen before it was crawled", story.lines, AT - 60)
     verdicts = await verdicts_of([*story.papers, liar])
     originals = Counter((verdict.original_url or "").split("/")[2:3][0] for verdict in verdicts if verdict.original_url)
-    row("1 host, 1 page", "", {"copies of the liar": originals["liar.example"], **outcome(verdicts[1:])})
+    show(1, 1, "", copies=originals["liar.example"], **outcome(verdicts[1:]))
 
 
-def row(price: str, span: str, result: dict[str, object]) -> None:
-    print(f"  {price:24}{span:24}" + "  ".join(f"{name} {value}" for name, value in result.items()))
-
-
-ROWS = {
-    "echo": echo,
-    "echo, unlike titles": echo_unlike_titles,
-    "pieces": pieces,
-    "own sentences": own_sentences,
-    "crowding": crowding,
-    "related": related,
-    "bridge": bridge,
-    "two events": two_events,
-    "homographs": homographs,
-    "first place": first_place,
-}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; default: all")
-    chosen = parser.parse_args().rows or list(ROWS)
-    if unknown := [name for name in chosen if name not in ROWS]:
-        parser.error(f"there is no row {unknown[0]!r}; there are {', '.join(ROWS)}")
-    for name in chosen:
-        print(f"{name}: {ROWS[name].__doc__}")
-        asyncio.run(ROWS[name]())
-
+ROWS = (echo, own_sentences, crowding, related, bridge, two_events, homographs, first_place)
 
 if __name__ == "__main__":
-    main()
+    for row in chosen_parts(ROWS, __doc__):
+        print(f"{row.__name__}: {row.__doc__}")
+        asyncio.run(row())

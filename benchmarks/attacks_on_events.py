@@ -2,101 +2,33 @@
 
 Print a table in Markdown for each attack. All texts are invented, and no data is needed.
 
-usage: python benchmarks/attacks_on_events.py [fake-events] [backdated-pages] [false-figures]
+usage: python benchmarks/attacks_on_events.py [fake_events] [backdated_pages] [false_figures]
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import product
 
-import scrapy
-from scrapy.crawler import CrawlerProcess
-from scrapy.http import Response
+from shared import chosen_parts, print_table
+from simulated_news import DAY, HOUR, START, Item, raised
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index
-from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.decision import Decision, Judge
-from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.second_look import Texts
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.story import Join, Member, Story
 
-START = 1_700_006_400  # a midnight, UTC
 MINUTE = 60
-HOUR = 3600
-DAY = 24 * HOUR
+TITLE = "Ferry on fire"
 STARTS = ("ba", "ke", "mi", "so", "tu", "pla", "dre", "gor", "fi", "no")
 ENDS = ("ran", "lo", "vit", "na", "sel", "dum", "ki", "pot", "rix", "bem", "wal", "hut", "zo", "fen", "jar")
 WORDS = [f"{start}{end}" for start in STARTS for end in ENDS]
 
 
-def main() -> None:
-    chosen = sys.argv[1:] or list(ATTACKS)
-    for name in chosen:
-        if name not in ATTACKS:
-            sys.exit(f"{name!r} is no attack: choose from {', '.join(ATTACKS)}")
-    for name in chosen:
-        ATTACKS[name]()
-
-
-class Published(NamedTuple):
-    """A source prints a story, at a time in Unix seconds."""
-
-    at: float
-    source: str
-    story: str
-
-
-@dataclass(frozen=True, slots=True)
-class Told(Judge):
-    """Lets each document join a story as it is told."""
-
-    join: Join | None = None
-
-    def decide(
-        self, document: Document, new: Record, candidates: Sequence[Pair], texts: Texts | None = None
-    ) -> Decision:
-        return Decision(Verdict("related"), new, join=self.join)
-
-
-async def _join(detector: NearDupDetector, join: Join) -> StoryEvent | None:
-    """Let a document join a story, and return the event if it tips the story to a level."""
-    member = join.member
-    number = int(member.id[8:], 16)
-    fingerprint = Fingerprint(1, bytes.fromhex(member.id), bytes(8), bytes(4), identity_keys=(number,))
-    document = Document(member.id, "", member.source, member.title, "", member.seen_at)
-    index = detector.index
-    told = Index(
-        index.store, index.layout.namespace, index.layout.config, Told(index.documents.judge.policy, join=join)
-    )
-    (checked,) = await told.documents.check([(fingerprint, document)])
-    assert not isinstance(checked, StoreError)
-    return await detector.stories.joined(join, checked.story) if isinstance(checked.story, Story) else None
-
-
 def words(seed: object, count: int = 70) -> str:
     """Return a text of invented words, the same for the same seed."""
     return " ".join(random.Random(repr(seed)).choices(WORDS, k=count))
-
-
-def table(title: str, head: Sequence[object], rows: Sequence[Sequence[object]]) -> None:
-    print(f"\n## {title}\n")
-    for row in (head, ["---"] * len(head), *rows):
-        print(f"| {' | '.join(map(str, row))} |")
 
 
 # Fake events, which raise the threshold of ``breaking``
@@ -107,6 +39,8 @@ REAL_SOURCES = 10
 
 
 def fake_events() -> None:
+    """Raise the threshold of ``breaking`` by 100 events a day."""
+
     def hosts(count: int, first: int = 0) -> list[str]:
         return [f"fake{number}.example" for number in range(first, first + count)]
 
@@ -126,7 +60,7 @@ def fake_events() -> None:
             rows.append((store, name, 5, highest, f"{found} of {4 * REAL_A_DAY}"))
     head = ("store", "fake events: 100 a day by", "k before", "k, highest", "real events breaking")
     title = f"Fake events: {4 * REAL_A_DAY} real events of {REAL_SOURCES} papers in an hour, on four days"
-    table(title, head, rows)
+    print_table(title, head, rows)
 
 
 async def _under_fake_events(
@@ -137,118 +71,87 @@ async def _under_fake_events(
     The attack begins with the first of these days.
     """
     draw = random.Random(7)
-    published = list[Published]()
+    items = list[Item]()
+
+    def add_event(story: str, begin: float, sources: Sequence[str], spread: float) -> None:
+        items.extend(Item(begin + draw.uniform(0, spread), story, source) for source in sources)
+
     for day in range(quiet_days + 4):
         begin = START + day * DAY
         if 0 <= day - quiet_days < days:
             for number in range(100):
                 at = begin + draw.uniform(0, 6 * HOUR)
-                published += _event(draw, f"fake {day} {number}", at, choose(day, draw), 30 * MINUTE)
+                add_event(f"fake {day} {number}", at, choose(day, draw), 30 * MINUTE)
         for number in range(REAL_A_DAY):
             kind = "real" if day >= quiet_days else "earlier"
             papers = draw.sample(PAPERS, REAL_SOURCES)
-            published += _event(draw, f"{kind} {day} {number}", begin + (10 + 2 * number) * HOUR, papers, 55 * MINUTE)
-        published += [Published(begin + minute * MINUTE, "", "") for minute in range(24 * 60)]  # unrelated news
-    detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
-    await detector.open()
-    highest, breaking = 0, set[str]()
-    firsts: dict[str, Member] = {}
-    for number, each in enumerate(sorted(published)):
-        key = int(each.at).to_bytes(4, "big").hex() + f"{number:08x}"
-        member = Member(key, "", each.story, each.source, each.source, "duplicate")
-        first = firsts.setdefault(each.story, member)
-        event = await _join(detector, Join(first, member)) if each.story and first is not member else None
-        if event and event.level == "breaking" and each.story.startswith("real"):
-            breaking.add(each.story)
-        await detector.stories.advance(int(each.at))
-        highest = max(highest, detector.stories.breaking_over)
-    await detector.close()
+            add_event(f"{kind} {day} {number}", begin + (10 + 2 * number) * HOUR, papers, 55 * MINUTE)
+        times = range(begin, begin + DAY, MINUTE)
+        items += [Item(at, f"unrelated {at}", "") for at in times]
+    highest = 0
+    breaking = set[object]()
+    ordered = sorted(items, key=lambda item: (item.time, item.source))
+    async for item, event, _, threshold in raised(ordered, {}):
+        if event and event.level == "breaking" and str(item.story).startswith("real"):
+            breaking.add(item.story)
+        highest = max(highest, threshold)
     return highest, len(breaking)
-
-
-def _event(draw: random.Random, story: str, begin: float, sources: Sequence[str], spread: float) -> list[Published]:
-    return [Published(begin + draw.uniform(0, spread), source, story) for source in sources]
 
 
 # Backdated pages, which make an event look old
 
 
 def backdated_pages() -> None:
+    """Let eight papers print a story within a minute; pages that say that they are hours old come after the first."""
     rows = []
-    process = CrawlerProcess({"LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False})
-    with tempfile.TemporaryDirectory() as folder:
-        cases = [(liars, apart) for apart in (1, 0) for liars in (0, 4, 5, 14)]
-        feeds = {case: Path(folder, f"{case[0]} {case[1]}.jsonl") for case in cases}
-        for (liars, apart), feed in feeds.items():
-            settings = {
-                "ADDONS": {"scrapy_neardup.Addon": 500},
-                "NEARDUP_STORE": "memory://",  # a new window, in which documents count at their own times
-                "NEARDUP_ITEM_FIELDS": {"time": "published"},
-                "NEARDUP_EVENTS_FEED": str(feed),
-                "NEARDUP_DATA_DIR": folder,
-            }
-            attributes = {"liars": liars, "apart": apart, "custom_settings": settings}
-            process.crawl(type("Backdated", (Backdated,), attributes))
-        process.start()
-        for (liars, apart), feed in feeds.items():
-            reports = [json.loads(line) for line in feed.read_text().splitlines()] if feed.exists() else []
-            levels = ", ".join(report["level"] for report in reports) or "none"
-            rows.append((liars, "each in an hour of its own" if apart else "all in one hour", levels))
-    title = "Backdated pages in a new window: eight papers print a story within a minute"
-    table(title, ("backdated pages", "dated back", "levels raised"), rows)
+    for apart, liars in product((1, 0), (0, 4, 5, 14)):
+        ages = [0, *(2 + apart * liar for liar in range(liars)), *[0] * 7]
+        text = words("ferry")
+        pages = [(text, f"https://source{number}.example/ferry", -age * HOUR) for number, age in enumerate(ages)]
+        levels = ", ".join(event.level for event in asyncio.run(_events_of(pages))) or "none"
+        rows.append((liars, "each in an hour of its own" if apart else "all in one hour", levels))
+    print_table("Backdated pages in a new window", ("backdated pages", "dated back", "levels raised"), rows)
 
 
-class Backdated(scrapy.Spider):
-    """One paper, pages of other hosts that say that they are hours old, and seven more papers."""
-
-    name = "backdated"
-    start_urls = ("data:,",)
-    liars = apart = 0
-
-    def parse(self, response: Response) -> Iterator[dict[str, str]]:
-        now = datetime.now(timezone.utc)
-        for number, hours in enumerate((0, *(2 + self.apart * liar for liar in range(self.liars)), *[0] * 7)):
-            published = (now - timedelta(hours=hours)).isoformat()
-            url = f"https://source{number}.example/ferry"
-            yield {"url": url, "title": "Ferry", "text": words("ferry"), "published": published}
+async def _events_of(pages: Sequence[tuple[str, str, float]]) -> list[StoryEvent]:
+    """Return what texts raise that are printed at urls, so many seconds after the start."""
+    detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
+    await detector.open()
+    for text, url, seconds in pages:
+        await detector.check(detector.document(text, url=url, title=TITLE, seen_at=START + seconds))
+    await detector.finish(all_over=True)
+    events = detector.take_events()
+    await detector.close()
+    return list(events)
 
 
 # False figures, in the report of an event
 
 
 def false_figures() -> None:
-    rows = [
-        (papers, *(asyncio.run(_pages_until_told(papers, liars)) for liars in ("update", "report")))
-        for papers in (3, 4, 7, 20, 40)
-    ]
+    """Print 400 dead after papers that print 4."""
     head = ("papers with the old figure", "pages of further hosts until an update tells it", "until a report has it")
-    table("False figures: hosts that print 400 dead after papers that print 4", head, rows)
+    found = [(papers, *map(_pages_until_told(papers).get, ("update", "report"))) for papers in (3, 4, 7, 20, 40)]
+    print_table("False figures: hosts that print 400 dead after papers that print 4", head, found)
 
 
-async def _pages_until_told(papers: int, where: str) -> str:
-    """Return how many hosts must print a figure until it is in an update, or in any report of the event."""
+def _pages_until_told(papers: int) -> dict[str, int]:
+    """Return how many hosts must print a figure until it is in an update, and until it is in any report."""
+    needed: dict[str, int] = {}
     for liars in range(1, 31):
-        detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
-        await detector.open()
-        dead = [4] * papers + [400] * liars
-        for number, count in enumerate(dead):
+        pages = []
+        for number, count in enumerate([4] * papers + [400] * liars):
             text = f"{words('fire', 120)}\nRescue workers said that {count} people were dead after the fire."
-            url = f"https://source{number}.example/fire"
-            await detector.check(detector.document(text, url=url, title="Fire", seen_at=START + number * MINUTE))
-        await detector.finish(all_over=True)
-        reports = [special_report(event) for event in detector.take_events()]
-        await detector.close()
-        told = [report["update"] for report in reports] if where == "update" else reports
-        if any(change["new"] == "400" for each in told if each for change in each["figures"]):
-            return str(liars)
-    return "more than 30"
+            pages.append((text, f"https://source{number}.example/fire", number * MINUTE))
+        reports = [special_report(event) for event in asyncio.run(_events_of(pages))]
+        for where, told in (("update", [each["update"] for each in reports]), ("report", reports)):
+            if any(change["new"] == "400" for each in told if each for change in each["figures"]):
+                needed.setdefault(where, liars)
+        if len(needed) == 2:
+            break
+    return needed
 
-
-ATTACKS: dict[str, Callable[[], None]] = {
-    "fake-events": fake_events,
-    "backdated-pages": backdated_pages,
-    "false-figures": false_figures,
-}
 
 if __name__ == "__main__":
-    main()
+    for attack in chosen_parts((fake_events, backdated_pages, false_figures), __doc__):
+        attack()

@@ -50,12 +50,19 @@ def words_edited(text: str, other: str, rng: random.Random) -> str:
 
 def trimmed(text: str, other: str, rng: random.Random) -> str:
     """Cut from the end to 70 % of its words, as for a smaller hole on the page."""
-    return _first_words(text, round(0.7 * len(text.split())))
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    count = round(0.7 * len(ends))
+    return text[: ends[count - 1]] if count else ""
 
 
 def abridged(text: str, other: str, rng: random.Random) -> str:
     """Sentences left out all over, until 40 % of the words remain."""
-    sentences = [(line, part) for line, block in enumerate(text.splitlines()) for part in _sentences(block)]
+    sentences = [
+        (line, part)
+        for line, block in enumerate(text.splitlines())
+        for part in re.split(r"(?<=[.!?])\s+", block)
+        if part.strip()
+    ]
     wanted = 0.4 * len(text.split())
     kept: list[int] = []
     words = 0
@@ -130,12 +137,3 @@ def _renumbered(text: str, places: list[re.Match[str]], rng: random.Random) -> s
         digits = f"{changed:,}" if "," in match["digits"] else str(changed)
         text = text[: match.start("digits")] + digits + text[match.end("digits") :]
     return text
-
-
-def _first_words(text: str, count: int) -> str:
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
-    return text[: ends[count - 1]] if count else ""
-
-
-def _sentences(block: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.!?])\s+", block) if part.strip()]

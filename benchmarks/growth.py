@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import random
 import re
 import time
@@ -23,6 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+
 from scrapy_neardup import NearDupDetector, NearDupSettings
 
 START = 1_700_000_000
@@ -30,6 +31,7 @@ HOUR = 3600
 DAY = 24 * HOUR
 COMMON = 500  # words that stay
 TOGETHER = 64
+PROCESS = psutil.Process()
 WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -71,17 +73,12 @@ def script_of(word: str) -> str:
     return chr(ord(word[0]) // 128)
 
 
-def memory() -> int:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 async def measure(run: Run, rows: list[dict[str, Any]], count: int, store: str) -> None:
     detector = NearDupDetector(NearDupSettings.from_mapping({"NEARDUP_STORE": store}), run="")
     await detector.open()
     await detector.prepare()
     source = synthetic(rows)
-    before = memory()
+    before = PROCESS.memory_info().rss
     size = count // run.blocks
     for block in range(run.blocks):
         cpu = slowest = 0.0
@@ -110,7 +107,7 @@ async def measure(run: Run, rows: list[dict[str, Any]], count: int, store: str) 
             f"{summary.documents:,}",
             f"{1000 * cpu / size:.2f}",
             f"{1000 * slowest:.1f}",
-            f"{(memory() - before) / 1e6:.0f}",
+            f"{(PROCESS.memory_info().rss - before) / 1e6:.0f}",
             f"{(summary.store.bytes or 0) / max(1, summary.documents):,.0f}",
             f"{statuses['duplicate'] / size:.1%}",
             f"{statuses['related'] / size:.1%}",

@@ -5,26 +5,23 @@ The labels are in labels/stories.jsonl (pairs of pages) and labels/story-members
 
 from __future__ import annotations
 
-import json
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
-from shared import print_table
+from shared import print_table, read_labels
 
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.tools.lab.replay import RecordedPage
 
-LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")
 BANDS = (0.26, 0.3, 0.35, 0.4, 0.5)
 DRAWN = 100  # links that are drawn at random
-_SHOWN = 400  # characters of a text
 _FEWEST = 5  # with fewer labels no precision is printed
+Labels = dict[frozenset[str], str]
 
 
 class Link(NamedTuple):
@@ -33,7 +30,6 @@ class Link(NamedTuple):
     page: RecordedPage
     match: RecordedPage
     topic: float
-    same_source: bool
 
     @property
     def pair(self) -> frozenset[str]:
@@ -46,7 +42,8 @@ class Link(NamedTuple):
 
     @property
     def sites(self) -> str:
-        return "within one source" if self.same_source else "across sources"
+        one, other = (source_of(page.recorded.url) for page in (self.page, self.match))
+        return "within one source" if one == other else "across sources"
 
     @property
     def band(self) -> str:
@@ -65,11 +62,7 @@ class Link(NamedTuple):
         return self.band, self.sites
 
 
-def read_labels(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (LABELS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def read_pairs(name: str = "stories") -> dict[frozenset[str], str]:
+def read_pairs(name: str = "stories") -> Labels:
     """Return the label of each pair, "unsure" if two readers do not agree."""
     return {frozenset((row["a"], row["b"])): row.get("label") or _agreed(row) for row in read_labels(name)}
 
@@ -77,16 +70,9 @@ def read_pairs(name: str = "stories") -> dict[frozenset[str], str]:
 def _agreed(row: dict[str, Any]) -> str:
     """Return the label that two readers gave. To one of them another event may be one of the same theme."""
     same = [row[reader] == "same" for reader in ("first", "second")]
-    return "same" if all(same) else "unsure" if any(same) else "other"
-
-
-def read_events() -> dict[str, str | None]:
-    return {row["id"]: row["event"] for row in read_labels("story-members")}
-
-
-def draw(links: Sequence[Link]) -> list[Link]:
-    """Return links that are drawn at random."""
-    return sorted(links, key=lambda link: link.place_in_draw)[:DRAWN]
+    if all(same):
+        return "same"
+    return "unsure" if any(same) else "other"
 
 
 def report_links(links: Sequence[Link]) -> None:
@@ -96,38 +82,29 @@ def report_links(links: Sequence[Link]) -> None:
     all links of the band. So it does no harm that more of the weak links have a label.
     """
     labels = read_pairs()
-    counts = Counter(labels.get(link.pair, "unread") for link in draw(links))
+    drawn = sorted(links, key=lambda link: link.place_in_draw)[:DRAWN]
+    counts = Counter(labels.get(link.pair, "unread") for link in drawn)
     title = f"{DRAWN} links of real pages at their real times, drawn at random; asked: at least 90 same"
     print_table(title, (*NAMES, "unread"), [tuple(counts[each] for each in (*NAMES, "unread"))])
-    title = f"All {len(links)} links, by the labels that there are"
-    head = ("", "links", *NAMES, "precision")
     rows = []
     groups: list[Callable[[Link], str]] = [lambda link: "all", *map(attrgetter, ("band", "sites", "language"))]
     for group_of in groups:
-        members: dict[str, list[Link]] = defaultdict(list)
+        members = defaultdict[str, list[Link]](list)
         for link in links:
             members[group_of(link)].append(link)
         for name, chosen in sorted(members.items(), key=lambda item: -len(item[1])):
             counts = Counter(labels[link.pair] for link in chosen if link.pair in labels)
             rows.append((name, len(chosen), *(counts[each] for each in NAMES), _precision(chosen, links, labels)))
-    print_table(title, head, rows)
+    title = f"All {len(links)} links, by the labels that there are"
+    print_table(title, ("", "links", *NAMES, "precision"), rows)
 
 
-def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[frozenset[str], str]) -> str:
+def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: Labels) -> str:
     """Return the precision of the chosen links, estimated from labelled links of the same bands.
 
     If no chosen link of a band has a label, the labels of all links of the band are used.
     """
-    decided: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    of_all: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for link in links:
-        label = labels.get(link.pair)
-        if label in NAMES[:2]:
-            of_all[link.stratum][label] += 1
-    for link in chosen:
-        label = labels.get(link.pair)
-        if label in NAMES[:2]:
-            decided[link.stratum][label] += 1
+    decided, of_all = _decided(chosen, labels), _decided(links, labels)
     if sum(map(Counter.total, decided.values())) < _FEWEST:
         return "-"
     right = total = 0.0
@@ -137,6 +114,15 @@ def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[froze
             right += count * found["same"] / found.total()
             total += count
     return f"{right / total:.3f}" if total else "-"
+
+
+def _decided(links: Sequence[Link], labels: Labels) -> dict[tuple[str, str], Counter[str]]:
+    found = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for link in links:
+        label = labels.get(link.pair)
+        if label in ("same", "other"):
+            found[link.stratum][label] += 1
+    return found
 
 
 def report_pairs(stories: Sequence[Sequence[RecordedPage]]) -> None:
@@ -154,8 +140,8 @@ def report_pairs(stories: Sequence[Sequence[RecordedPage]]) -> None:
 
 def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
     """Print how many of the stories are about one event, and which are not."""
-    events = read_events()
-    counts: Counter[str] = Counter()
+    events = {row["id"]: row["event"] for row in read_labels("story-members")}
+    counts = Counter[str]()
     mixed = []
     for members in sorted(stories, key=len, reverse=True):
         judgement, named = _judgement([events.get(str(page.recorded.id), "") for page in members])
@@ -163,38 +149,10 @@ def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
         if judgement == "two":
             mixed.append(f"- {len(members)} pages: " + ", ".join(f"{count} {name}" for name, count in named))
     title = f"Stories of real pages with 4 or more sources: {len(stories)}, asked: at most 1 in 10 is two events"
-    rows = [
-        (counts["one"], counts["two"], counts["unread"], f"{counts['two'] / max(1, counts['one'] + counts['two']):.3f}")
-    ]
-    print_table(title, ("one event", "two or more", "unread", "share of two or more"), rows)
+    share = counts["two"] / max(1, counts["one"] + counts["two"])
+    head = ("one event", "two or more", "unread", "share of two or more")
+    print_table(title, head, [(counts["one"], counts["two"], counts["unread"], f"{share:.3f}")])
     print("\n".join(mixed))
-
-
-def report_large_events(stories: Sequence[tuple[Sequence[RecordedPage], bool]]) -> None:
-    """Print how many sources of each event that a reader found are in one story, and whether it was raised.
-
-    ``stories`` are members, and whether an event was raised of the story.
-    """
-    rows = (json.loads(line) for line in (LABELS / "large-events.jsonl").read_text(encoding="utf-8").splitlines())
-    event_of = {row["id"]: row["event"] for row in rows}
-    sources: dict[str, set[str]] = defaultdict(set)
-    together: dict[str, list[set[str]]] = defaultdict(list)
-    alarms = set[str]()
-    for members, is_raised in stories:
-        found: dict[str, set[str]] = defaultdict(set)
-        for page in members:
-            if event := event_of.get(str(page.recorded.id)):
-                found[event].add(source_of(page.recorded.url))
-        for event, these in found.items():
-            sources[event] |= these
-            together[event].append(these)
-            alarms.update({event} if is_raised else ())
-    table = [(event, len(these), max(map(len, together[event])), event in alarms) for event, these in sources.items()]
-    halves = sum(2 * most >= count for _, count, most, _ in table)
-    title = f"Large events found by reading: {halves} of {len(table)} have half of their sources in one story"
-    head = "event", "sources", "in one story", "raised"
-    print_table(f"{title}; {len(alarms)} were raised", head, sorted(table, key=lambda row: (-row[1], row[0])))
-    print(f"\nStories that were raised: {sum(is_raised for _, is_raised in stories)}")
 
 
 def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]]:
@@ -212,24 +170,27 @@ def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]
     return ("two" if is_two else "one"), counts.most_common()
 
 
-def write_unread(path: Path, links: Sequence[Link], stories: Sequence[Sequence[RecordedPage]]) -> None:
-    """Write the drawn links and the pages of stories that have no label, with lines to copy into the labels."""
-    labels, events = read_pairs(), read_events()
-    lines = []
-    for link in draw(links):
-        if link.pair not in labels:
-            ids = {"a": link.page.recorded.id, "b": link.match.recorded.id}
-            stub = {**ids, "label": "", "score": round(link.topic, 3), "why": ""}
-            lines += [json.dumps(stub), f"{link.sites}, {link.band}", _shown(link.page), _shown(link.match), ""]
-    for members in sorted(stories, key=len, reverse=True):
-        if any(str(page.recorded.id) not in events for page in members):
-            for page in members:
-                event = events.get(str(page.recorded.id), "")
-                lines += [json.dumps({"id": page.recorded.id, "event": event}), _shown(page)]
-            lines.append("")
-    path.write_text("\n".join(lines), encoding="utf-8")
-    print(f"\n{path}: links and stories without a label")
+def report_large_events(stories: Sequence[tuple[Sequence[RecordedPage], bool]]) -> None:
+    """Print how many sources of each event that a reader found are in one story, and whether it was raised.
 
-
-def _shown(page: RecordedPage) -> str:
-    return f"   {page.title} | {page.recorded.url}\n      {' '.join(page.text.split())[:_SHOWN]}"
+    ``stories`` are members, and whether an event was raised of the story.
+    """
+    event_of = {row["id"]: row["event"] for row in read_labels("large-events")}
+    together = defaultdict[str, list[set[str]]](list)
+    alarms = set[str]()
+    for members, is_raised in stories:
+        found = defaultdict[str, set[str]](set)
+        for page in members:
+            if event := event_of.get(str(page.recorded.id)):
+                found[event].add(source_of(page.recorded.url))
+        for event, sources in found.items():
+            together[event].append(sources)
+            alarms.update({event} if is_raised else ())
+    table = [
+        (event, len(set().union(*parts)), max(map(len, parts)), event in alarms) for event, parts in together.items()
+    ]
+    halves = sum(2 * most >= count for _, count, most, _ in table)
+    title = f"Large events found by reading: {halves} of {len(table)} have half of their sources in one story"
+    head = ("event", "sources", "in one story", "raised")
+    print_table(f"{title}; {len(alarms)} were raised", head, sorted(table, key=lambda row: (-row[1], row[0])))
+    print(f"\nStories that were raised: {sum(is_raised for _, is_raised in stories)}")

@@ -2,34 +2,25 @@
 
 Also find the copies that only brute force finds.
 
-usage: python benchmarks/real_pages.py [--data DIR] [--set stream-dev|day-dev]
-                                       [--half seen|unseen|both] [--order shuffled|time]
-                                       [--extractor NAME|both] [--workers N] [--read FILE]
+usage: python benchmarks/real_pages.py [--data DIR] [--set stream-dev|day-dev] [--half seen|unseen|both]
+                                       [--extractor NAME] [--workers N]
 
-DIR as for accuracy.py. The pages of a set are judged with default settings at their real times, in one fixed random
-order or in that of their times. ``day-dev`` has texts, so the extractor is not used. Whoever changes a rule looks at
-pages of the ``seen`` half of the sources only, and measures the other half at the end. ``--read FILE`` writes the pairs
-without a label for a reader. See labels/README.md for the labels.
+DIR as for accuracy.py. The pages of a set are judged with default settings at their real times. ``day-dev`` has texts,
+so the extractor is not used. Whoever changes a rule looks at pages of the ``seen`` half of the sources only, and
+measures the other half at the end. See labels/README.md for the labels.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import random
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from difflib import unified_diff
 from itertools import combinations
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from shared import HALVES, data_parser, half_of, print_table, unpacked
+from shared import HALVES, add_workers, data_parser, half_of, print_table, read_labels, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
@@ -39,16 +30,8 @@ from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, replay
 
 SETS = ("stream-dev", "day-dev")
-EXTRACTORS = ("trafilatura", "resiliparse")
-SEED = 20191115
 DAY = 24 * 3600
-LABELS = Path(__file__).parent / "labels"
 NOT_NEWS = ("wall", "template", "links", "gallery")  # text that brute force need not find again
-_KINDS = {
-    kind: kind for kind in ("copy", "version", "arguable")
-}  # of labels for the second reader; the rest is "other"
-NAMES = ("copy", "version", "related", "different", "arguable")
-CLASSES = ("", "background", "series", "translation", *NOT_NEWS)
 RATINGS = ("right", "arguable", "version", "wrong", "unread")  # version: a duplicate that says something new
 STATES = ("found", "other", "missed", "aside")
 Key = tuple[str, str]
@@ -58,82 +41,50 @@ def main() -> None:
     parser = data_parser(__doc__)
     parser.add_argument("--set", choices=SETS, default=SETS[0], help="of pages")
     parser.add_argument("--half", choices=(*HALVES, "both"), default="both", help="of the sources")
-    parser.add_argument("--order", choices=("shuffled", "time"), default="shuffled")
-    parser.add_argument("--extractor", choices=(*EXTRACTORS, "both"), default="both")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
-    parser.add_argument("--read", type=Path, metavar="FILE", help="write the pairs without a label for a reader")
+    parser.add_argument("--extractor", default="trafilatura")
+    add_workers(parser)
     options = parser.parse_args()
-    labels = _read_labels(LABELS / f"{options.set}.jsonl")
-    to_read: dict[Key, str] = {}
+    labels = {_key(row["a"], row["b"]): Label(row) for row in read_labels(options.set)}
     with ExitStack() as stack:
-        data = unpacked(options.data, stack)
-        extractors = EXTRACTORS if options.extractor == "both" else (options.extractor,)
-        for extractor in ("stored texts",) if options.set == "day-dev" else extractors:
-            recorded = _recorded(data / f"{options.set}.jsonl", options.half, options.order)
-            run = asyncio.run(_judge(recorded, extractor, options.workers))
-            unread = _report(run, labels)
-            if options.read:
-                to_read |= {pair: _beside(run, pair, how) for pair, how in unread.items() if pair not in to_read}
-    if options.read:
-        options.read.write_text("\n".join(to_read.values()), encoding="utf-8")
-        print(f"\n{len(to_read)} pairs without a label: {options.read}")
+        path = unpacked(options.data, stack) / f"{options.set}.jsonl"
+        recorded = [each for each in read_background([path]) if options.half in ("both", half_of(each.url))]
+        recorded.sort(key=lambda each: each.time or 0.0)
+        settings = NearDupSettings(store="memory://", extractor=options.extractor)
+        reader = stack.enter_context(PageReader(settings, options.workers))
+        run = asyncio.run(_judge(recorded, settings, reader))
+    _report(run, labels)
 
 
-# Labels
-
-
-@dataclass(frozen=True, slots=True)
 class Label:
-    label: str
-    reason: str  # why the pair looks alike although it is no copy, or ""
-    holder: str  # id of the page that holds the other one and adds much, or ""
-    figures: bool  # a copy whose figures really changed
+    """What a reader said of a pair: ``holder`` is the page that holds the other one and adds much, or ""."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.label: str = row["label"]
+        self.reason: str = row["class"]
+        self.holder: str = row.get("holder", "")
+        self.has_new_figures = bool(row.get("figures"))
 
     def rate(self, verdict: Verdict, page: str) -> str:
         """Return how right the verdict on ``page`` is, which matched the other page of the pair: see RATINGS."""
+        is_held = self.holder not in ("", page)  # nothing is lost without this page
         if verdict.status == "related":
             return "wrong" if self.label == "different" else "right"
         if verdict.status == "update":
-            return self._rated(self.label == "version" or (self.label == "copy" and self.figures))
+            return self._rated(self.label == "version" or (self.label == "copy" and self.has_new_figures))
         if self.label == "version":
-            return "right" if self._holds(page) else "version"
-        if self.label in ("related", "different") and self._holds(page):
+            return "right" if is_held else "version"
+        if self.label in ("related", "different") and is_held:
             return "arguable"
         return self._rated(self.label == "copy")
 
-    def rate_drop(self, verdict: Verdict, page: str) -> str:
-        """Rate as ``rate`` does; to take away a page that holds its match and adds much is wrong."""
-        return "wrong" if self.holder == page else self.rate(verdict, page)
-
-    def _holds(self, page: str) -> bool:
-        """Whether the other page holds nearly all of this one, so that nothing is lost without it."""
-        return self.holder not in ("", page)
-
     def _rated(self, is_right: bool) -> str:
-        return "right" if is_right else "arguable" if self.label == "arguable" else "wrong"
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def _read_labels(path: Path) -> dict[Key, Label]:
-    labels: dict[Key, Label] = {}
-    for number, row in enumerate(_rows(path), 1):
-        key = _key(row["a"], row["b"])
-        if row["label"] not in NAMES or row["class"] not in CLASSES:
-            sys.exit(f"{path}:{number}: label {row['label']!r} or class {row['class']!r} is not in labels/README.md")
-        if key in labels:
-            sys.exit(f"{path}:{number}: the pair {key} has a label already")
-        labels[key] = Label(row["label"], row["class"], row.get("holder", ""), bool(row.get("figures")))
-    return labels
+        if is_right:
+            return "right"
+        return "arguable" if self.label == "arguable" else "wrong"
 
 
 def _key(one: str, other: str) -> Key:
     return (one, other) if one < other else (other, one)
-
-
-# Verdicts
 
 
 class Answer(NamedTuple):
@@ -155,19 +106,17 @@ class Answer(NamedTuple):
         return self.verdict.status in COPIES
 
 
-@dataclass(frozen=True)
-class Run:
-    extractor: str
+class Run(NamedTuple):
     verdicts: Counter[tuple[str, str]]
     answers: dict[str, Answer]  # by id of the page; none of a page that could not be extracted
 
     def where(self, pair: Key) -> str:
-        """Whether both pages are of one source."""
+        """Say whether both pages are of one source."""
         one, other = (self.answers[page].document.source for page in pair)
         return "within" if one == other else "across"
 
-    def copies(self) -> dict[str, str]:
-        """The group of each page; a copy or an update shares that of its match and its original."""
+    def groups(self) -> dict[str, str]:
+        """Return the group of each page; a copy or an update shares that of its match and its original."""
         parent = {page: page for page in self.answers}
 
         def root(page: str) -> str:
@@ -177,131 +126,69 @@ class Run:
 
         for answer in self.answers.values():
             if answer.is_copy:
-                for other in (answer.match, answer.original):
-                    if other in parent:
-                        parent[root(answer.id)] = root(other)
+                for other in {answer.match, answer.original} & parent.keys():
+                    parent[root(answer.id)] = root(other)
         return {page: root(page) for page in parent}
 
 
-def _recorded(path: Path, half: str, order: str) -> list[RecordedDocument]:
-    recorded = [each for each in read_background([path]) if half in ("both", half_of(each.url))]
-    if order == "time":
-        return sorted(recorded, key=lambda each: each.time or 0.0)
-    random.Random(SEED).shuffle(recorded)
-    return recorded
-
-
-async def _judge(recorded: Sequence[RecordedDocument], extractor: str, workers: int) -> Run:
-    settings = NearDupSettings(store="memory://", extractor=extractor if extractor in EXTRACTORS else EXTRACTORS[0])
+async def _judge(recorded: Sequence[RecordedDocument], settings: NearDupSettings, reader: PageReader) -> Run:
     detector = NearDupDetector(settings, run="")
     await detector.open()
-    verdicts: Counter[tuple[str, str]] = Counter()
-    answers: dict[str, Answer] = {}
-    pages: dict[str, str] = {}  # document id -> id of the page
-    with PageReader(settings, workers) as reader:
-        async for judged in replay(reader.read(recorded), detector):
-            verdict, document = judged.verdict, judged.document
-            if verdict is None or not isinstance(judged.page, RecordedPage):
-                continue
-            verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
-            if document is not None:
-                page = str(judged.page.recorded.id)
-                pages[document.id] = page
-                others = (pages.get(other or "", "") for other in (verdict.match, verdict.original))
-                answers[page] = Answer(page, judged.page, document, verdict, *others)
+    run = Run(Counter(), {})
+    pages: dict[str | None, str] = {}  # document id -> id of the page
+    async for judged in replay(reader.read(recorded), detector):
+        verdict, document = judged.verdict, judged.document
+        if verdict is None or not isinstance(judged.page, RecordedPage):
+            continue
+        run.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
+        if document is not None:
+            page = pages[document.id] = str(judged.page.recorded.id)
+            others = (pages.get(other, "") for other in (verdict.match, verdict.original))
+            run.answers[page] = Answer(page, judged.page, document, verdict, *others)
     await detector.close()
-    return Run(extractor, verdicts, answers)
+    return run
 
 
-# The report
-
-
-def _report(run: Run, labels: dict[Key, Label]) -> dict[Key, str]:
-    """Print the tables of one run; return the pairs without a label, each with how it was found."""
+def _report(run: Run, labels: dict[Key, Label]) -> None:
     matched = [answer for answer in run.answers.values() if answer.match]
     rows = [(status, kind, count) for (status, kind), count in sorted(run.verdicts.items())]
-    print_table(f"{run.extractor}: {run.verdicts.total()} pages", ("status", "kind or reason", "pages"), rows)
+    print_table(f"{run.verdicts.total()} pages", ("status", "kind or reason", "pages"), rows)
     _precision(run, matched, labels)
-    _still_wrong(run, matched, labels)
-    _second_reader(run, matched, labels)
     forced = _contained(run.answers.values())
     _brute_force(run, labels, forced)
-    found = {answer.pair: _described(answer) for answer in sorted(matched, key=lambda each: each.verdict.status)}
-    found |= {pair: f"brute force: containment {share:.2f}" for pair, share in forced.items() if pair not in found}
-    unread = {pair: how for pair, how in found.items() if pair not in labels}
-    print(f"\n{run.extractor}: {len(unread)} pairs without a label; all but those called related:")
+    found = {answer.pair: f"{answer.verdict.status} of {answer.id} by {answer.match}" for answer in matched}
+    forced_only = {pair: f"brute force: containment {share:.2f}" for pair, share in forced.items()}
+    unread = {pair: how for pair, how in (forced_only | found).items() if pair not in labels}
+    print(f"\n{len(unread)} pairs without a label; all but those called related:")
     for pair, how in unread.items():
         if not how.startswith("related"):
             print(f"- {pair[0]} {pair[1]}: {how}")
-    return unread
-
-
-def _described(answer: Answer) -> str:
-    verdict = answer.verdict
-    kind = f"/{verdict.kind}" if verdict.kind else ""
-    return (
-        f"{verdict.status}{kind} of {answer.id} by {answer.match}: similarity {verdict.similarity}, "
-        f"containment {verdict.containment}, share {verdict.share}, changes {'; '.join(verdict.changes) or '-'}"
-    )
 
 
 def _precision(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
+    """Print how right the verdicts are, and each copy that is none."""
     groups: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for answer in matched:
-        verdict, label = answer.verdict, labels.get(answer.pair)
+        verdict = answer.verdict
+        label = labels.get(answer.pair)
         where = run.where(answer.pair)
         rated = label.rate(verdict, answer.id) if label else "unread"
         groups[verdict.status, where][rated] += 1
         if verdict.status == "duplicate":
             groups[f"duplicate/{verdict.kind}", where][rated] += 1
         if verdict.would_drop:
-            groups["what drop takes", where][label.rate_drop(verdict, answer.id) if label else "unread"] += 1
+            loses = label is not None and label.holder == answer.id
+            groups["what drop takes", where]["wrong" if loses else rated] += 1
+        if label and answer.is_copy and rated in ("version", "wrong"):
+            name = f"{label.label} {label.reason}".strip()
+            print(f"- wrong: {verdict.status} {where} {answer.id} by {answer.match}, {name}, share {verdict.share}")
     rows = []
     for (name, where), counts in sorted(groups.items()):
-        right, version, wrong = counts["right"], counts["version"], counts["wrong"]
-        shares = (f"{right / decided:.3f}" if decided else "-" for decided in (right + wrong, right + version + wrong))
-        rows.append((name, where, *(counts[rating] for rating in RATINGS), *shares))
+        decided = counts["right"] + counts["wrong"]
+        shares = (counts["right"] / max(1, each) for each in (decided, decided + counts["version"]))
+        rows.append((name, where, *(counts[rating] for rating in RATINGS), *(f"{share:.3f}" for share in shares)))
     head = ("verdict", "sites", *RATINGS, "precision", "precision if versions count as wrong")
-    print_table(f"{run.extractor}: within one site and across sites", head, rows)
-
-
-def _still_wrong(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
-    classes: Counter[tuple[str, ...]] = Counter()
-    for answer in matched:
-        label = labels.get(answer.pair)
-        if label and label.rate(answer.verdict, answer.id) in ("version", "wrong"):
-            where = run.where(answer.pair)
-            classes[answer.verdict.status, where, label.label, label.reason or "-"] += 1
-            if answer.is_copy:
-                share = "-" if answer.verdict.share is None else f"{answer.verdict.share:.2f}"
-                print(f"- wrong: {answer.verdict.status} {where} {answer.id} by {answer.match}, share {share}")
-    rows = [(*names, count) for names, count in sorted(classes.items())]
-    print_table(f"{run.extractor}: what is wrong", ("verdict", "sites", "label", "class", "pairs"), rows)
-
-
-def _second_reader(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
-    """Print how often a second reader, who knew neither verdicts nor labels, agrees with the labels."""
-    second = {_key(row["a"], row["b"]): row["label"] for row in _rows(LABELS / "stream-dev.second.jsonl")}
-    both = Counter((_KINDS.get(labels[pair].label, "other"), label) for pair, label in second.items() if pair in labels)
-    firsts, seconds = Counter[str](), Counter[str]()
-    for (one, other), count in both.items():
-        firsts[one] += count
-        seconds[other] += count
-    pairs = both.total()
-    if not pairs:
-        return
-    agreed = sum(both[kind, kind] for kind in firsts) / pairs
-    chance = sum(firsts[kind] * seconds[kind] for kind in firsts) / pairs**2
-    kappa = (agreed - chance) / (1 - chance)
-    print(f"\nboth readers have labelled {pairs} pairs of both halves: {agreed:.3f} alike, kappa {kappa:.3f}")
-    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for answer in matched:
-        if answer.is_copy:
-            where = run.where(answer.pair)
-            counts[answer.verdict.status, where][second.get(answer.pair, "unread")] += 1
-    kinds = ("copy", "version", "arguable", "other", "unread")
-    rows = [(*group, *(count[kind] for kind in kinds)) for group, count in sorted(counts.items())]
-    print_table(f"{run.extractor}: labels of the second reader", ("verdict", "sites", *kinds), rows)
+    print_table("Within one site and across sites", head, rows)
 
 
 # Brute force
@@ -315,19 +202,18 @@ _COMMON = 200  # pages: a run of words in more of them is nobody's article
 
 def _brute_force(run: Run, labels: dict[Key, Label], pairs: dict[Key, float]) -> None:
     """Print how many of the pairs that contain each other are found."""
-    groups = run.copies()
+    groups = run.groups()
     states = {pair: _state(run, pair, labels.get(pair), groups) for pair in pairs}
     rows = []
     for where in ("across", "within"):
         counts = Counter(state for pair, state in states.items() if run.where(pair) == where)
         rows.append((where, *(counts[state] for state in STATES)))
-    title = f"{run.extractor}: pairs with containment >= {_CONTAINED} of {_WIDTH}-word runs, found as copies or updates"
+    title = f"Pairs with containment >= {_CONTAINED} of {_WIDTH}-word runs, found as copies or updates"
     head = ("sites", "found", "later page is a copy of another", "missed", "aside: walls, templates, other articles")
     print_table(title, head, rows)
     for pair, state in states.items():
         if state in ("other", "missed"):
-            label = labels.get(pair)
-            name = f"{label.label} {label.reason}".strip() if label else "unread"
+            name = labels[pair].label if pair in labels else "unread"
             print(f"- {state} {run.where(pair)}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
 
 
@@ -343,41 +229,24 @@ def _state(run: Run, pair: Key, label: Label | None, groups: dict[str, str]) -> 
 def _contained(answers: Iterable[Answer]) -> dict[Key, float]:
     runs: dict[str, set[int]] = {}
     times: dict[str, float] = {}
+    holders: dict[int, list[str]] = defaultdict(list)
     for answer in answers:
         tokens = _TOKEN.findall(answer.page.text.casefold())
         if len(tokens) >= _LEAST:
             runs[answer.id] = {hash(each) for each in zip(*(tokens[start:] for start in range(_WIDTH)), strict=False)}
             times[answer.id] = answer.document.seen_at
-    holders: dict[int, list[str]] = defaultdict(list)
-    for page, hashes in runs.items():
-        for each in hashes:
-            holders[each].append(page)
+            for each in runs[answer.id]:
+                holders[each].append(answer.id)
     shared: Counter[Key] = Counter()
     for pages in holders.values():
         if 1 < len(pages) <= _COMMON:
             shared.update(combinations(sorted(pages), 2))
-    shares = {pair: count / min(len(runs[page]) for page in pair) for pair, count in shared.items()}
+    shares = {pair: count / min(len(runs[page]) for page in pair) for pair, count in sorted(shared.items())}
     return {
-        pair: share
-        for pair, share in sorted(shares.items())
-        if share >= _CONTAINED and abs(times[pair[0]] - times[pair[1]]) < DAY
+        (one, other): share
+        for (one, other), share in shares.items()
+        if share >= _CONTAINED and abs(times[one] - times[other]) < DAY
     }
-
-
-# For a reader
-
-
-def _beside(run: Run, pair: Key, how: str) -> str:
-    """Both pages as text, with marks at the lines that only one of them has, and a line to copy into the labels."""
-    first, second = sorted(pair, key=lambda page: run.answers[page].document.seen_at)
-    stub = json.dumps({"a": first, "b": second, "label": "", "class": ""})
-    lines = [f"{'=' * 100}\n{stub}", f"{run.extractor}: {how}"]
-    for name, page in (("A", first), ("B", second)):
-        recorded = run.answers[page].page.recorded
-        lines.append(f"{name}  {recorded.title}\n   {recorded.url}")
-    texts = [run.answers[page].page.text.splitlines() for page in (first, second)]
-    lines += unified_diff(*texts, "A", "B", lineterm="", n=sys.maxsize)
-    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

@@ -2,14 +2,12 @@
 
 usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--processes 4]
 
-Everything is measured in one run on servers started for it, and printed as one table with the promised values and the
-ratios. Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys) with topics of 48 terms, 12 of them
-keys, spread evenly over 24 hours and 500 sources. Some terms are as common as in an hour of the web. 30 % of the
-documents are near-duplicates with 5 % of their lanes changed. 10 % are reports in other words, which share half of
-their terms with an earlier document. Both join their stories. Every second url has an article number. The learned
-boilerplate of each source is as large as it may become. datasketch gets one LSH for each hour, as people build a window
-with it, and all 25 are queried. It is also measured once without a window. Besides the elapsed time, the processor time
-of the server is shown, because other work on the same machine does not lengthen it.
+Everything is measured in one run on servers started for it. Documents are random signatures (256 lanes, 38 bands of 3,
+12 sample keys) with topics of 48 terms, 12 of them keys, spread evenly over 24 hours and 500 sources. Some terms are as
+common as in an hour of the web. 30 % of the documents are near-duplicates with 5 % of their lanes changed. 10 % are
+reports in other words, which share half of their terms with an earlier document. Both join their stories. Every second
+url has an article number. The learned boilerplate of each source is as large as it may become. datasketch gets one LSH
+for each hour, as people build a window with it, and all 25 are queried. It is also measured once without a window.
 """
 
 from __future__ import annotations
@@ -20,15 +18,17 @@ import multiprocessing
 import random
 import statistics
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import redis
 import xxhash
-from news_server import redis_server
+from news_server import RedisServer, redis_server
+from shared import print_table
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
@@ -39,7 +39,9 @@ from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.sketch.signatures import band_keys, signature
 
+Entry = tuple[Fingerprint, Document]
 LANES, BANDS, ROWS, SAMPLES = 256, 38, 3, 12
+TOGETHER = 64
 DAY = 24 * 3600
 NOON = 1_700_000_000
 DUPLICATES, RELATED = 0.3, 0.1
@@ -83,14 +85,6 @@ def drawn(count: int, seed: int) -> Iterator[Drawn]:
             yield document
 
 
-def topic_of(slots: np.ndarray) -> tuple[bytes, tuple[int, ...]]:
-    """Return the topic of a document and its keys, as a sketcher makes them."""
-    terms = slots % TITLE_BIT
-    terms[:IN_TITLE] += TITLE_BIT
-    topic = terms.astype(">u2").tobytes()
-    return topic, tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS])
-
-
 @cache
 def text_of(number: int) -> str:
     """Return one of ``TEXTS`` texts that each take as many bytes as one of the news, 1.25 kB packed."""
@@ -103,17 +97,18 @@ def word_of(number: int) -> str:
     return f"{number * 2_654_435_761 % 0xFFFFFFF:x}".translate(LETTERS)
 
 
-def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fingerprint, Document]]:
+def documents(count: int, seed: int = 1) -> Iterator[Entry]:
     generator = random.Random(seed)
     for number, (lanes, slots, text) in enumerate(drawn(count, seed)):
-        seen_at = end - DAY + DAY * number / count
+        seen_at = NOON - DAY + DAY * number / count
         origin = generator.randrange(SOURCES)
         url = f"https://www.source-{origin}.example/news/2023/11/14/some-story-{number}.html"
         identity_keys = tuple(generator.getrandbits(32) for _ in range(2 + number % 2))
         packed = lanes.astype(">u4").tobytes()
         # A near-duplicate keeps most of its shingles, so most of its samples: they follow the lanes.
         samples = tuple(xxhash.xxh32_intdigest(packed[8 * lane : 8 * lane + 8], 99) for lane in range(SAMPLES))
-        topic, topic_keys = topic_of(slots)
+        terms = slots % TITLE_BIT
+        terms[:IN_TITLE] += TITLE_BIT
         key = int(seen_at).to_bytes(4, "big") + generator.randbytes(4)
         yield (
             Fingerprint(
@@ -125,8 +120,8 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 identity_keys=identity_keys,
                 band_keys=band_keys(lanes[None], BANDS, ROWS)[0],
                 sample_keys=samples,
-                topic=topic,
-                topic_keys=topic_keys,
+                topic=terms.astype(">u2").tobytes(),
+                topic_keys=tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS]),
                 titles=generator.randbytes(2 * generator.randrange(4, 11)),
                 article_hash=generator.randbytes(4) if number % 2 else bytes(4),
                 content_hash=generator.randbytes(8),
@@ -144,35 +139,33 @@ def learned() -> Iterator[tuple[bytes, KnownBoilerplate]]:
         yield origin.to_bytes(4, "big"), KnownBoilerplate(tuple(generator.randbytes(4) for _ in range(10)), printed)
 
 
-def used_memory(url: str) -> int:
-    return int(redis.Redis.from_url(url).info("memory")["used_memory"])
+JUDGE = Judge(Policy(), source_of=lambda url: url.split("/")[2].removeprefix("www."))
 
 
-def source(url: str) -> str:
-    return url.split("/")[2].removeprefix("www.")
-
-
-JUDGE = Judge(Policy(), source_of=source)
-
-
-async def fill(url: str, namespace: str, count: int) -> float:
-    """Register a day of documents and their stories, 64 travelling together; returns bytes a document."""
-    index = Index(RedisStore(url, timeout=30), namespace, "bench", JUDGE)
+@asynccontextmanager
+async def opened_index(url: str) -> AsyncIterator[Index]:
+    index = Index(RedisStore(url, timeout=30), "main", "bench", JUDGE)
     await index.open()
-    before = used_memory(url)
-    batch = []
-    for entry in documents(count):
-        batch.append(entry)
-        if len(batch) == 64:
-            await index.documents.check(batch)
-            batch.clear()
-    await index.documents.check(batch)
-    await index.learned.exchange_boilerplate(dict(learned()))
+    yield index
     await index.close()
-    return (used_memory(url) - before) / count
 
 
-def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield documents that travel together."""
+    iterator = iter(entries)
+    while batch := list(islice(iterator, TOGETHER)):
+        yield batch
+
+
+async def fill(url: str, count: int) -> None:
+    """Register a day of documents and their stories."""
+    async with opened_index(url) as index:
+        for batch in batches(documents(count)):
+            await index.documents.check(batch)
+        await index.learned.exchange_boilerplate(dict(learned()))
+
+
+def arriving_now(count: int, seed: int) -> list[Entry]:
     """Documents of the window's last second; made before anything is timed."""
     entries = []
     for fingerprint, document in documents(count, seed=seed):
@@ -181,86 +174,32 @@ def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
     return entries
 
 
-async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], float]:
-    """Milliseconds of single checks, one after the other, and of the server's processor a check."""
-    index = Index(RedisStore(url, timeout=30), namespace, "bench", JUDGE)
-    await index.open()
+async def latency(url: str, checks: int) -> list[float]:
+    """Return the milliseconds of single checks, one after the other."""
     entries, times = arriving_now(checks, 2), []
-    cpu = server_seconds(url)
-    for fingerprint, document in entries:
-        start = time.perf_counter()
-        await index.documents.check([(fingerprint, document)])
-        times.append((time.perf_counter() - start) * 1000)
-    cpu = server_seconds(url) - cpu
-    await index.close()
-    return times, cpu / checks * 1000
+    async with opened_index(url) as index:
+        for entry in entries:
+            start = time.perf_counter()
+            await index.documents.check([entry])
+            times.append((time.perf_counter() - start) * 1000)
+    return times
 
 
-async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
-    index = Index(RedisStore(url, timeout=30), namespace, "bench", JUDGE)
-    await index.open()
-    entries = arriving_now(checks, seed)
-    start = time.perf_counter()
-    for done in range(0, checks, 64):
-        await index.documents.check(entries[done : done + 64])
-    took = time.perf_counter() - start
-    await index.close()
-    return took
+def work(url: str, seed: int, checks: int) -> float:
+    """Return the seconds that so many checks took one process."""
+
+    async def check_all() -> float:
+        entries = arriving_now(checks, seed)
+        async with opened_index(url) as index:
+            start = time.perf_counter()
+            for batch in batches(entries):
+                await index.documents.check(batch)
+            return time.perf_counter() - start
+
+    return asyncio.run(check_all())
 
 
-def work(url: str, namespace: str, seed: int, checks: int) -> float:
-    """Seconds that so many checks took one process, 64 of them travelling together."""
-    return asyncio.run(_work(url, namespace, seed, checks))
-
-
-def server_seconds(url: str) -> float:
-    info = redis.Redis.from_url(url).info("cpu")
-    return float(info["used_cpu_user"]) + float(info["used_cpu_sys"])
-
-
-def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[list[float], float, float]:
-    """Milliseconds of query and insert, bytes a document, and milliseconds of the server's processor a check."""
-    from datasketch import MinHash, MinHashLSH
-
-    port = int(url.rsplit(":", 1)[1].split("/")[0])
-    empty = MinHash(num_perm=LANES, scheme="affine32")
-
-    def lsh(name: str) -> MinHashLSH:
-        storage = {"type": "redis", "basename": name.encode(), "redis": {"host": "127.0.0.1", "port": port}}
-        return MinHashLSH(num_perm=LANES, params=(BANDS, ROWS), storage_config=storage)
-
-    def minhash(lanes: np.ndarray) -> MinHash:
-        return MinHash(num_perm=LANES, scheme="affine32", hashvalues=lanes, permutations=empty.permutations)
-
-    before = used_memory(url)
-    hours = [lsh(f"{'hour' if hourly else 'all'}-{hour}") for hour in range(25 if hourly else 1)]
-    for hour, index in enumerate(hours):
-        with index.insertion_session() as session:
-            for number, (lanes, *_) in enumerate(drawn(count // len(hours), seed=hour + 10)):
-                session.insert(f"{hour}-{number}", minhash(lanes), check_duplication=False)
-    size = (used_memory(url) - before) / count
-    times = []
-    cpu = server_seconds(url)
-    for number, (lanes, *_) in enumerate(drawn(checks, seed=99)):
-        document = minhash(lanes)
-        start = time.perf_counter()
-        for index in hours:
-            index.query(document)
-        hours[-1].insert(f"new-{number}", document, check_duplication=False)
-        times.append((time.perf_counter() - start) * 1000)
-    return times, size, (server_seconds(url) - cpu) / checks * 1000
-
-
-def several_processes(url: str, processes: int, checks: int) -> tuple[float, float]:
-    """Checks a second of all processes together, and those one processor of the server would serve."""
-    cpu = server_seconds(url)
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        took = pool.starmap(work, [(url, "main", seed, checks) for seed in range(20, 20 + processes)])
-    return processes * checks / max(took), processes * checks / (server_seconds(url) - cpu)
-
-
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """Of one way to keep a window."""
 
     documents: int
@@ -272,54 +211,95 @@ class Measured:
     def median(self) -> float:
         return statistics.median(self.times)
 
-    @property
-    def p99(self) -> float:
-        return sorted(self.times)[int(len(self.times) * 0.99)]
+
+def server_seconds(server: RedisServer) -> float:
+    info = server.client().info("cpu")
+    return float(info["used_cpu_user"]) + float(info["used_cpu_sys"])
 
 
-def measure_ours(count: int, checks: int, processes: int) -> tuple[Measured, float, float]:
-    """Beside what is measured, checks a second of several processes (see ``several_processes``); 0 of none."""
-    with redis_server() as url:
-        size = asyncio.run(fill(url, "main", count))
-        times, cpu = asyncio.run(latency(url, "main", checks))
-        rate, served = several_processes(url, processes, checks // 64 * 64) if processes else (0.0, 0.0)
-    return Measured(count, times, cpu, size), rate, served
+def measure(server: RedisServer, count: int, fill: Callable[[], None], check: Callable[[], list[float]]) -> Measured:
+    used = [server.client().info("memory")["used_memory"]]
+    fill()
+    used.append(server.client().info("memory")["used_memory"])
+    cpu = server_seconds(server)
+    times = check()
+    cpu = server_seconds(server) - cpu
+    return Measured(count, times, 1000 * cpu / len(times), (used[1] - used[0]) / count)
 
 
-def measure_datasketch(count: int, hourly: bool) -> Measured:
-    with redis_server() as url:
-        times, size, cpu = datasketch_times(url, count, 200, hourly)
-    return Measured(count, times, cpu, size)
+def measure_ours(count: int, checks: int, processes: int) -> tuple[Measured, str]:
+    """Return also the checks a second of several processes, and those one processor of the server would serve."""
+    with redis_server() as server:
+        url = server.url
+        ours = measure(server, count, lambda: asyncio.run(fill(url, count)), lambda: asyncio.run(latency(url, checks)))
+        cpu = server_seconds(server)
+        with multiprocessing.get_context("spawn").Pool(processes) as pool:
+            took = pool.starmap(work, [(url, seed, checks) for seed in range(20, 20 + processes)])
+        done = processes * checks
+        return ours, f"{done / max(took):,.0f}; {done / (server_seconds(server) - cpu):,.0f}"
 
 
-def rows(ours: Measured, theirs: list[Measured], rates: str) -> Iterator[tuple[str, ...]]:
-    """What is measured, what is asked of us, us, and datasketch with one LSH an hour and with one."""
-    yield "documents", "", f"{ours.documents:,}", *(f"{each.documents:,}" for each in theirs)
-    yield "check p50, ms", "<= 0.5", f"{ours.median:.3f}", *(f"{each.median:.1f}" for each in theirs)
-    yield "check p99, ms", "<= 2", f"{ours.p99:.3f}", *(f"{each.p99:.1f}" for each in theirs)
-    slower = (f"{each.median / ours.median:.0f} times" for each in theirs)
-    yield "check p50 against ours", ">= 100 and >= 10 times", "1", *slower
-    yield "server's processor a check, ms", "", f"{ours.cpu:.3f}", *(f"{each.cpu:.3f}" for each in theirs)
-    yield ("bytes a document", "<= 3,500", f"{ours.size:,.0f}", *(f"{each.size:,.0f}" for each in theirs))
-    larger = (f"{each.size / ours.size:.1f} times" for each in theirs)
-    yield "bytes a document against ours", "", "1", *larger
-    yield "checks a second of several processes; one processor would serve", ">= 3,000", rates, *("" for _ in theirs)
+def measure_datasketch(count: int, hours: int) -> Measured:
+    """Measure LSHs of so many hours."""
+    from datasketch import MinHash, MinHashLSH
+
+    empty = MinHash(num_perm=LANES, scheme="affine32")
+
+    def minhash(lanes: np.ndarray) -> MinHash:
+        return MinHash(num_perm=LANES, scheme="affine32", hashvalues=lanes, permutations=empty.permutations)
+
+    with redis_server() as server:
+        redis = {"host": "127.0.0.1", "port": server.port}
+        indexes = [
+            MinHashLSH(
+                num_perm=LANES,
+                params=(BANDS, ROWS),
+                storage_config={"type": "redis", "basename": b"hour-%d" % hour, "redis": redis},
+            )
+            for hour in range(hours)
+        ]
+
+        def fill() -> None:
+            for hour, index in enumerate(indexes):
+                with index.insertion_session() as session:
+                    for number, (lanes, *_) in enumerate(drawn(count // hours, seed=hour + 10)):
+                        session.insert(f"{hour}-{number}", minhash(lanes), check_duplication=False)
+
+        def check() -> list[float]:
+            times = []
+            for number, (lanes, *_) in enumerate(drawn(200, seed=99)):
+                document = minhash(lanes)
+                start = time.perf_counter()
+                for index in indexes:
+                    index.query(document)
+                indexes[-1].insert(f"new-{number}", document, check_duplication=False)
+                times.append((time.perf_counter() - start) * 1000)
+            return times
+
+        return measure(server, count, fill, check)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH; 0 leaves it out")
+    parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH")
     parser.add_argument("--checks", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=4)
     options = parser.parse_args()
-    ours, rate, served = measure_ours(options.documents, options.checks, options.processes)
-    theirs = [measure_datasketch(options.baseline, hourly) for hourly in (True, False)] if options.baseline else []
-    rates = f"{rate:,.0f}; {served:,.0f}"
-    names = ("", "asked", "scrapy-neardup", "datasketch, one LSH an hour", "datasketch, one LSH")
-    print(f"| {' | '.join(names[: 3 + len(theirs)])} |\n{'|---' * (3 + len(theirs))}|")
-    for row in rows(ours, theirs, rates):
-        print(f"| {' | '.join(row)} |")
+    ours, rates = measure_ours(options.documents, options.checks, options.processes)
+    found = [ours, *(measure_datasketch(options.baseline, hours) for hours in (25, 1))]
+    rows: dict[str, Iterable[str]] = {
+        "documents": (f"{each.documents:,}" for each in found),
+        "check p50, ms": (f"{each.median:.3f}" for each in found),
+        "check p99, ms": (f"{sorted(each.times)[len(each.times) * 99 // 100]:.3f}" for each in found),
+        "check p50 against ours": (f"{each.median / ours.median:.0f} times" for each in found),
+        "server's processor a check, ms": (f"{each.cpu:.3f}" for each in found),
+        "bytes a document": (f"{each.size:,.0f}" for each in found),
+        "bytes a document against ours": (f"{each.size / ours.size:.1f} times" for each in found),
+        "checks a second of several processes; one processor would serve": (rates, "", ""),
+    }
+    head = ("", "scrapy-neardup", "datasketch, one LSH an hour", "datasketch, one LSH")
+    print_table("The Redis index", head, [(name, *cells) for name, cells in rows.items()])
 
 
 if __name__ == "__main__":

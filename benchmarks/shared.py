@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
+from typing import Any, TypeVar
 
 import xxhash
 
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.tools.lab.feed import RecordedDocument
+from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 
+Part = TypeVar("Part", bound=Callable[[], object])
+
+LABELS = Path(__file__).parent / "labels"
 HALVES = ("seen", "unseen")  # of the sources: whoever changes a rule reads pages of the first half only
 
 
@@ -32,6 +38,25 @@ def data_parser(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=default, help="folder of the research data")
     return parser
+
+
+def chosen_parts(parts: Sequence[Part], description: str | None) -> list[Part]:
+    """Return the functions that the command line names, or all of them."""
+    by_name = {part.__name__: part for part in parts}
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(by_name)}; default: all")
+    names = parser.parse_args().parts or by_name
+    if unknown := set(names) - set(by_name):
+        parser.error(f"{', '.join(unknown)}: choose from {', '.join(by_name)}")
+    return [by_name[name] for name in names]
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+
+
+def read_labels(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (LABELS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def unpacked(data: Path, stack: ExitStack) -> Path:
@@ -55,5 +80,5 @@ def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]
     sys.stdout.flush()
 
 
-def read_pages(reader: PageReader, feed: Iterable[RecordedDocument]) -> list[RecordedPage]:
-    return [page for page in reader.read(feed) if isinstance(page, RecordedPage)]
+def read_pages(reader: PageReader, *paths: Path) -> list[RecordedPage]:
+    return list(reader.read(chain.from_iterable(map(read_feed, paths))))

@@ -1,64 +1,65 @@
-"""Simulate two weeks of news as stories see them: who publishes what and when.
+"""Simulate two weeks of news as stories see them: who publishes what and when, and which events are raised.
 
-True events are mixed with many stories that look like events.
+True events are mixed with many stories that look like events. Also used by attacks_on_events.py.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import xxhash
+
+from scrapy_neardup.index.events import Granted
+from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
+from scrapy_neardup.rules.membership import count_join, grant
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.tracker import StoryTracker
+from scrapy_neardup.story import Claim, EventSources, Join, Ledger, Member, Story
 
 DAY = 86_400
 HOUR = 3600
 START = 1_700_006_400  # a midnight, UTC
+BUDGET = NearDupSettings().events_per_day
 
 DAYS = 14
 SOURCES = 600
 CHAINS = 40  # owners of several sites
-CHAIN_SITES = (3, 12)
-TRUE_A_DAY = 8
-ORDINARY_A_DAY = 2500
-SLOW_A_DAY = 12
-NETWORK_A_DAY = 30
-FLOODS_A_DAY = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One item of one story."""
 
     time: float
-    story: int
+    story: object
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(NamedTuple):
     """Items in the order of their times; ``true`` are the stories that are events, ``owners`` the chains' sites."""
 
-    items: tuple[Item, ...]
-    true: frozenset[int]
-    owners: dict[str, str]
+    items: Sequence[Item]
+    true: set[int]
+    owners: Mapping[str, str]
+
+
+Published = Iterator[tuple[float, str]]
+Chains = Sequence[Sequence[str]]
 
 
 def simulate(seed: int) -> News:
-    """Per day 8 true events, 2,500 ordinary stories, and what is taken for events: slow stories, networks, floods."""
     draw = random.Random(seed)
     sources = [f"source{number}.example" for number in range(SOURCES)]
     chains = _chains(draw, sources)
     owners = {site: f"chain {number}" for number, sites in enumerate(chains) for site in sites}
     items: list[Item] = []
-    true: set[int] = set()
+    true = set[int]()
     story = 0
     for day in range(DAYS):
-        for kind, count in (
-            (_true_event, TRUE_A_DAY),
-            (_ordinary, ORDINARY_A_DAY),
-            (_slow, SLOW_A_DAY),
-            (_network, NETWORK_A_DAY),
-            (_flood, FLOODS_A_DAY),
-        ):
+        for kind, count in A_DAY.items():
             for _ in range(count):
                 begin = START + day * DAY + _time_of_day(draw)
                 published = list(kind(draw, begin, sources, chains))
@@ -67,18 +68,14 @@ def simulate(seed: int) -> News:
                 if kind is _true_event:
                     true.add(story)
                 story += 1
-    return News(tuple(sorted(items, key=lambda item: (item.time, item.story))), frozenset(true), owners)
-
-
-Published = Iterator[tuple[float, str]]
-Chains = Sequence[Sequence[str]]
+    return News(sorted(items, key=lambda item: (item.time, item.story)), true, owners)
 
 
 def _chains(draw: random.Random, sources: Sequence[str]) -> list[list[str]]:
     left = draw.sample(sources, len(sources))
     chains = []
     for _ in range(CHAINS):
-        size = draw.randint(*CHAIN_SITES)
+        size = draw.randint(3, 12)
         chains.append(left[:size])
         del left[:size]
     return chains
@@ -132,3 +129,67 @@ def _flood(draw: random.Random, begin: float, sources: Sequence[str], chains: Ch
     source = draw.choice(sources)
     for _ in range(draw.randint(50, 500)):
         yield begin + draw.uniform(0, 2 * HOUR), source
+
+
+A_DAY = {_true_event: 8, _ordinary: 2500, _slow: 12, _network: 30, _flood: 6}
+
+
+class TallyStore:
+    """Stories in a dict, counted as every store counts them. They print no figures, and each document fits one."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, StoryCounters] = defaultdict(StoryCounters)
+        self._members: dict[str, dict[bytes, bytes]] = defaultdict(dict)
+        self._ended: dict[str, EventSources] = {}
+        self._open: set[str] = set()
+
+    def join(self, join: Join) -> Story:
+        members = self._members[join.story]
+        members.update(count_join(self._tallies[join.story], Ledger(), join, {key.hex() for key in members}))
+        return self._story(join.story)
+
+    def _story(self, key: str) -> Story:
+        return self._tallies[key].story(bytes.fromhex(key), Ledger())
+
+    async def claim(self, claim: Claim) -> Granted | None:
+        if not grant(self._tallies[claim.story], claim):
+            return None
+        if claim.level == "ended":
+            self._open.discard(claim.story)
+            self._ended[claim.story] = read_sources(self._tallies[claim.story].sources)
+        else:
+            self._open.add(claim.story)
+        members = tuple(unpack_member(*item) for item in self._members[claim.story].items())
+        return Granted(claim, self._story(claim.story), members)
+
+    async def quiet(self, since: int) -> list[Story]:
+        return [self._story(key) for key in sorted(self._open) if self._tallies[key].newest_source <= since]
+
+    async def ended(self, since: int) -> list[EventSources]:
+        return [sources for sources in self._ended.values() if sources[-1][0] >= since]
+
+    async def note_owners(self, seen: Collection[bytes], now: int) -> dict[bytes, tuple[int, int]]:
+        return {}
+
+    async def take_over(self, *seconds: object) -> list[Granted]:
+        return []
+
+
+async def raised(
+    items: Iterable[Item], owners: Mapping[str, str], rule: str = "sources", events_per_day: float = BUDGET
+) -> AsyncIterator[tuple[Item, StoryEvent | None, float, int]]:
+    """Yield each item with the event that it raised, the minutes since its story began, and the threshold then."""
+    store = TallyStore()
+    tracker = StoryTracker(store, store, rule, events_per_day)
+    firsts: dict[object, Member] = {}
+    for number, item in enumerate(items):
+        key = int(item.time).to_bytes(4, "big") + xxhash.xxh32_digest(str(number))
+        member = Member(key.hex(), "", "", item.source, owners.get(item.source, item.source), "duplicate")
+        first = firsts.setdefault(item.story, member)
+        event = None
+        if member is not first:
+            join = Join(first, member)
+            event = await tracker.joined(join, store.join(join))
+        await tracker.advance(int(item.time))
+        tracker.outbox.hand_out()  # else the events in hand become more and more
+        yield item, event, (item.time - first.seen_at) / 60, tracker.breaking_over

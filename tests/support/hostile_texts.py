@@ -1,41 +1,33 @@
-"""What hostile texts, urls, titles and pages cost: growth, and how long the event loop stands still meanwhile.
-
-    python benchmarks/hostile_texts.py                   # everything
-    python benchmarks/hostile_texts.py --only marks      # kinds that have this in their name
-
-"ms at n" and "ms at 4n" are the times of the function that reads this kind of input: the best of three runs, each with
-a new input. The block of the loop is the longest time between two ticks of a task that wants to run all the time, while
-a detector judges a document with the input at its full size, or at a size that is read on the loop itself. It is the
-best of three, because other processes hold the machine up as well. The garbage collector passes modules over, as in a
-crawl.
-"""
+"""Texts, urls, titles and pages that are made to take long, and what this package does with them."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import gc
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
-from typing import Literal
+from typing import NamedTuple
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import decode_html, read_head
 from scrapy_neardup.content.urls import CanonicalUrls, article_number, url_identity
 from scrapy_neardup.content.whole_text import whole_text
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.text.display import without_password
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6
 _SPLIT = "N obody was there.\n" * 100  # a text with drop caps, as an extractor finds it
-_ON_LOOP = 7_900  # characters that are read on the event loop
 Make = Callable[[int], str]
+
+
+class Kind(NamedTuple):
+    """One kind of hostile input, of as many characters as ``make`` is asked for."""
+
+    what: str
+    name: str
+    make: Make
 
 
 def repeated(part: str, before: str = "") -> Make:
@@ -47,23 +39,6 @@ def numbered(template: str, before: str = "") -> Make:
     return lambda size: (
         before + "".join(template.format(i) for i in range(size // len(template.format(size)) + 1))[:size]
     )
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of hostile input; ``full`` is its size in characters while the loop is watched."""
-
-    name: str
-    what: Literal["text", "url", "title", "page", "time", "address"]
-    make: Make
-    n: int = 25_000
-    full: int = 2_000_000
-
-
-def _kinds(
-    what: Literal["text", "url", "title", "page", "time", "address"], makes: dict[str, Make], n: int, full: int
-) -> list[Kind]:
-    return [Kind(f"{what}: {name}", what, make, n, full) for name, make in makes.items()]
 
 
 TEXTS: dict[str, Make] = {
@@ -158,12 +133,16 @@ ADDRESSES: dict[str, Make] = {
     "@": repeated("@", "redis://"),
 }
 KINDS = [
-    *_kinds("text", TEXTS, 25_000, 2_000_000),
-    *_kinds("url", URLS, 25_000, 2_700_000),
-    *_kinds("title", TITLES, 25_000, 1_000_000),
-    *_kinds("page", PAGES, 50_000, 5_000_000),
-    *_kinds("time", TIMES, 25_000, 1_000_000),
-    *_kinds("address", ADDRESSES, 25_000, 1_000_000),
+    Kind(what, f"{what}: {name}", make)
+    for what, makes in (
+        ("text", TEXTS),
+        ("url", URLS),
+        ("title", TITLES),
+        ("page", PAGES),
+        ("time", TIMES),
+        ("address", ADDRESSES),
+    )
+    for name, make in makes.items()
 ]
 
 _serial = count()
@@ -188,7 +167,7 @@ def read(kind: Kind, given: str, sketcher: Sketcher) -> None:
         sketcher.fingerprint(Document("00" * 8, "http://a.com/", "a.com", title, text, 0.0))
 
 
-def own(kind: Kind, size: int) -> str:
+def _own(kind: Kind, size: int) -> str:
     """An input that no cache knows."""
     made, serial = kind.make(size), next(_serial)
     return f"{made} {serial}" if kind.what != "text" else f"Number {serial}: {made}"
@@ -196,71 +175,9 @@ def own(kind: Kind, size: int) -> str:
 
 def milliseconds(kind: Kind, size: int, sketcher: Sketcher, times: int = 3) -> float:
     def once() -> float:
-        given = own(kind, size)
+        given = _own(kind, size)
         start = time.thread_time()  # of the processor: other processes do not count
         read(kind, given, sketcher)
         return 1000 * (time.thread_time() - start)
 
     return min(once() for _ in range(times))
-
-
-async def longest_block(kind: Kind, size: int, times: int = 3) -> float:
-    """Milliseconds for which the loop stood still while a detector judged such a document."""
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    await detector.open()
-    await detector.prepare()
-    await detector.check(detector.document(PROSE, url="http://a.com/first", title="A title"))
-    gc.collect()
-    gc.freeze()
-    blocks = [await _block(detector, kind, own(kind, size)) for _ in range(times)]
-    gc.unfreeze()
-    await detector.close()
-    return min(blocks)
-
-
-async def _block(detector: NearDupDetector, kind: Kind, given: str) -> float:
-    longest, last = 0.0, time.perf_counter()
-
-    async def tick() -> None:
-        nonlocal longest, last
-        while True:
-            await asyncio.sleep(0)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
-
-    ticking = asyncio.create_task(tick())
-    await asyncio.sleep(0.01)
-    last, longest = time.perf_counter(), 0.0
-    if kind.what in ("page", "time", "address"):
-        _read_head(given) if kind.what == "page" else read(kind, given, detector.sketcher)
-    else:
-        values = {"url": f"http://a.com/{next(_serial)}", "text": PROSE, kind.what: given}
-        await detector.check(detector.document(values.pop("text"), **values))
-    await asyncio.sleep(0)
-    ticking.cancel()
-    return 1000 * longest
-
-
-def _read_head(given: str) -> None:
-    """What the middleware reads of a page on the event loop."""
-    body = given.encode("utf-8", "surrogatepass")
-    _page_urls.of(read_head(body).canonical, "http://a.com/b")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="kinds that have this in their name")
-    options = parser.parse_args()
-    sketcher = Sketcher(PRESETS["news"])
-    sketcher.prepare()
-    print(f"{'':38} {'n':>7} {'ms at n':>9} {'ms at 4n':>9} {'ratio':>6} {'characters':>10} {'loop blocked ms':>16}")
-    for kind in KINDS:
-        if options.only in kind.name:
-            at_n, at_4n = (milliseconds(kind, size, sketcher) for size in (kind.n, 4 * kind.n))
-            block = max(asyncio.run(longest_block(kind, size)) for size in (_ON_LOOP, kind.full))
-            sizes = f"{at_n:9.2f} {at_4n:9.2f} {at_4n / at_n:6.1f} {kind.full:10,}"
-            print(f"{kind.name:38} {kind.n:7,} {sizes} {block:16.1f}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
