@@ -171,6 +171,8 @@ class TallyStore:
     async def note_owners(self, seen: Collection[bytes], now: int) -> dict[bytes, tuple[int, int]]:
         return {}
 
+    async def confirm(self, tokens: Collection[str]) -> None: ...
+
     async def take_over(self, *seconds: object) -> list[Granted]:
         return []
 
@@ -183,7 +185,7 @@ async def raised(
     tracker = StoryTracker(store, store, rule, events_per_day)
     firsts: dict[object, Member] = {}
     for number, item in enumerate(items):
-        key = int(item.time).to_bytes(4, "big") + xxhash.xxh32_digest(str(number))
+        key = int(item.time).to_bytes(4, "big") + xxhash.xxh32_digest(str(number).encode())
         member = Member(key.hex(), "", "", item.source, owners.get(item.source, item.source), "duplicate")
         first = firsts.setdefault(item.story, member)
         event = None
