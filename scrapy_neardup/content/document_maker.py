@@ -102,6 +102,8 @@ class DocumentMaker:
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
         source = source_of(url)
         page = (canonical or url) if url_is_own else ""
+        if not url_is_own or source_of(canonical) != source:
+            canonical = ""
         return Document(
             id=key.hex(),
             url=url[:LONGEST_URL],
@@ -112,7 +114,7 @@ class DocumentMaker:
             url_identity=url_identity(page),
             article=article_number(page),
             language=language_of(title, text, language_code(language)),
-            canonical=canonical[:LONGEST_URL] if url_is_own and source_of(canonical) == source else "",
+            canonical=canonical[:LONGEST_URL],
             section=section_of(url, section),
             publisher=publisher_of(source, publisher, site_name),
             sketch=sketch,
@@ -165,7 +167,7 @@ def _seconds(value: object) -> float:
     elif isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time())
     if isinstance(value, datetime):
-        return (value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)).timestamp()
+        return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
     if isinstance(value, int | float) and not isinstance(value, bool) and value not in _YEARS:
         return float(value)
     raise ValueError

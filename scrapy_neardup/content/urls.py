@@ -85,7 +85,7 @@ def url_identity(url: str) -> str:
         return f"{host}/#{xxhash.xxh3_128_hexdigest(url.encode('utf-8', 'surrogatepass'))}"
     try:
         given = _without_session_and_cache(without_surrogates(url))
-        port = given.port if given.port != USUAL_PORTS[given.scheme] else None
+        port = None if given.port == USUAL_PORTS[given.scheme] else given.port
         path = urlsplit(normalize_url(urlunsplit(given._replace(netloc="x", query="", fragment="")))).path
         # A fragment that begins with ! is a page of its own, in sites that route by it.
         route = f"#{_in_one_spelling(given.fragment)}" if given.fragment.startswith("!") else ""
@@ -180,7 +180,9 @@ def own_url(given: str, url: str) -> str:
     except ValueError:
         return ""
     is_front = parts.path in ("", "/") and not parts.query
-    return own if given and not is_front and not any(mark in own for mark in "{}<>") else ""
+    if not given or is_front or any(mark in own for mark in "{}<>"):
+        return ""
+    return own
 
 
 # Article numbers

@@ -119,7 +119,7 @@ def main() -> None:
 
     def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
         if kind == TEXTS:
-            return sketch(list(map(decode, parts))) if sketch is not None and parts else []
+            return sketch(list(map(decode, parts))) if sketch and parts else []
         url, encoding, page = parts
         html = decode_html(page, decode(encoding))
         return [encode(checked_text(extract(html, decode(url))))]
@@ -275,7 +275,9 @@ class WorkerProcess:
             self.deadline = inf
         if self.is_late:
             raise ExtractionError(too_slow)
-        ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
+        ended = f"with exit status {status}"
+        if status is not None and status < 0:
+            ended = f"by signal {-status}"
         why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 
@@ -308,7 +310,7 @@ class WorkerProcess:
         """
         self.kill()
         with suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(GONE_SECONDS) if self._process is not None else None
+            status = None if self._process is None else self._process.wait(GONE_SECONDS)
             for pipe in self._pipes:
                 with suppress(OSError):  # the rest of the page has no reader
                     pipe.close()

@@ -56,7 +56,7 @@ class Page:
         self.canonical = canonical
         self._identities.add(url_identity(canonical) or canonical)
         own = own_url(head.canonical, self.url)
-        self._elsewhere = url_identity(own) if source_of(own) != source_of(self.url) else ""
+        self._elsewhere = "" if source_of(own) == source_of(self.url) else url_identity(own)
 
     def absolute(self, url: str) -> str:
         """Return the url that an item of this page names, or the page's own url if the item names none."""
@@ -78,7 +78,9 @@ class Page:
     def canonical_for(self, url: str) -> str:
         """Return the url that identifies the page for an item with this url, which names the page."""
         absolute = self.absolute(url)
-        return absolute if self._elsewhere and url_identity(absolute) == self._elsewhere else self.canonical
+        if self._elsewhere and url_identity(absolute) == self._elsewhere:
+            return absolute
+        return self.canonical
 
     def claim_url(self) -> bool:
         """Return whether the page's url identifies a document: it does for the first one, unless the page is a list."""

@@ -35,8 +35,9 @@ class ItemFates:
     def __init__(self, crawler: Crawler, run: Run, *, by_feeds: bool) -> None:
         self.run = run
         # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
-        extensions = crawler.extensions.middlewares if by_feeds and crawler.extensions is not None else ()
-        self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
+        extensions = crawler.extensions.middlewares if crawler.extensions else ()
+        exporters = (each for each in extensions if by_feeds and isinstance(each, FeedExporter))
+        self._exporter = next(exporters, None)
         self.has_feeds = self._exporter is not None
         self.lost = 0  # items that were kept, and that a later pipeline dropped, or that failed there
         self.failures = 0  # items that a feed could not write, and documents that a feed could not store
@@ -91,7 +92,7 @@ class ItemFates:
 
     def _watch_files(self) -> None:
         """Note the files that feeds have open now, before the next item may close one."""
-        for slot in self._exporter.slots if self._exporter is not None else ():
+        for slot in self._exporter.slots if self._exporter else ():
             if slot not in self._files:
                 self._files[slot] = FeedFile(slot, self._accepted)
 
