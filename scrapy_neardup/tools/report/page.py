@@ -16,7 +16,7 @@ from email.message import EmailMessage
 from email.policy import default as default_policy
 from functools import cache, partial
 from importlib.resources import files
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.assembly import sketcher_of
@@ -38,15 +38,12 @@ from scrapy_neardup.tools.report.news import (
     told_figures,
 )
 from scrapy_neardup.tools.report.payload import (
-    ReviewPair,
     add_texts,
-    choose_pairs,
     choose_stories,
     inert_json,
     mark_text,
     number_words_of,
     payload_of,
-    review_data,
     size_of,
 )
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, ROW_KEY_BYTES, UNTAGGED, Row, clean_line, web_address
@@ -70,7 +67,7 @@ _MOST_LEADS = 20  # members in which a lead is looked for
 _HERE = files("scrapy_neardup.tools.report")
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
-_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
+_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "page")
 
 _KNOWN = re.compile(rb'<script type="text/plain" id="known">([A-Za-z0-9+/=]*)</script>')
 
@@ -106,7 +103,6 @@ def build_report(
     settings = gathered.settings
     preset = settings.resolved_preset()
     links, stories = _stories_of(gathered)
-    pairs = choose_pairs(gathered.rows, links)
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each.period == ALL)
@@ -114,7 +110,7 @@ def build_report(
     room = most_bytes - _FRAME - len(known)
     chosen = choose_stories(stories, min(_MOST_LIST, room))
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
-    wanted = _wanted_texts(stories, pairs)
+    wanted = _wanted_texts(stories)
     texts = gathered.texts(set(wanted))
     sketcher = sketcher_of(settings)
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
@@ -130,7 +126,6 @@ def build_report(
         "stories": payload.stories,
         "texts": payload.texts,
         "verdicts": VERDICTS,
-        "review": review_data(pairs, payload),
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
@@ -159,7 +154,6 @@ def build_report(
         most_listed=most_listed,
         lead_of=partial(_lead_of, texts=texts),
         notes=notes,
-        pairs=pairs,
         payload=payload,
         known=known,
         drop_share=settings.drop_share,
@@ -240,15 +234,13 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     return links, stories
 
 
-def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[ReviewPair]) -> list[int]:
-    """Return the rows whose texts the page should have: the pairs to review, then stories, the largest first.
+def _wanted_texts(stories: Sequence[FeedStory]) -> list[int]:
+    """Return the rows whose texts the page should have, those of the largest stories first.
 
     The text of a story's only item can be compared with nothing.
     """
-    reviewed = (row for pair in pairs for row in (pair.match, pair.row))
-    members = (row for story in stories if len(story.members) > 1 for row in story.members)
-    numbers = dict.fromkeys(row.number for row in chain(reviewed, members))
-    return list(islice(numbers, _MOST_TEXTS))
+    members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
+    return list(islice(members, _MOST_TEXTS))
 
 
 def _hash(content: str) -> str:

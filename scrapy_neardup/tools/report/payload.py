@@ -1,4 +1,4 @@
-"""The data of a page: items, stories and texts as JSON, and the pairs of a review.
+"""The data of a page: items, stories and texts as JSON.
 
 JSON is written so that nothing in it can end a script element or become markup, whatever a title or text contains.
 """
@@ -6,13 +6,11 @@ JSON is written so that nothing in it can end a script element or become markup,
 from __future__ import annotations
 
 import json
-import random
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.evidence.figures.number_words import number_words
 from scrapy_neardup.sketch import Sketcher
@@ -27,9 +25,6 @@ MOST_ITEMS = 20_000  # that a page lists
 _ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-
-_MOST_OF_A_KIND = 20
-LINKED = ("duplicate", "update", "related")
 
 
 def mark_text(text: str, sketcher: Sketcher) -> list[str]:
@@ -180,37 +175,3 @@ def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list
     fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
     payload.texts |= {payload.places[number]: texts[number] for number, _ in fitting}
     return len(payload.texts)
-
-
-class ReviewPair(NamedTuple):
-    """A match and the item that was judged to be like it. ``group`` is the sample that the pair belongs to."""
-
-    match: Row
-    row: Row
-    group: str
-
-
-def choose_pairs(rows: Sequence[Row], links: Links) -> list[ReviewPair]:
-    """Return a sample of each kind: the same pairs for the same feeds."""
-    groups: defaultdict[str, list[ReviewPair]] = defaultdict(list)
-    for row in rows:
-        if row.status in LINKED and (match := links.match(row)) is not None:
-            group = f"{row.status}, {row.kind}" if row.kind else row.status
-            groups[group].append(ReviewPair(match, row, group))
-    sampler = random.Random(0)
-    return [pair for pairs in groups.values() for pair in sampler.sample(pairs, min(_MOST_OF_A_KIND, len(pairs)))]
-
-
-def review_data(pairs: Sequence[ReviewPair], payload: Payload) -> dict[str, Any]:
-    """Return the pairs of a review for the scripts, with ids by which ``eval`` knows the documents."""
-    places = payload.places
-    pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
-    rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
-    names = Counter(row.id or row.url for row in rows.values())
-    ids = {number: row.id or row.url for number, row in rows.items()}
-    return {
-        "pairs": [
-            {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
-        ],
-        "ids": {places[n]: name if names[name] == 1 else f"{name} (item {n + 1})" for n, name in ids.items()},
-    }

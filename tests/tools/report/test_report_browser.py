@@ -23,7 +23,7 @@ from scrapy_neardup.tools.report.page import build_report, read_known
 from scrapy_neardup.tools.report.rows import clean_line
 
 WriteReport = Callable[..., Path]
-PARTS = ("news", "stories", "drops", "review", "numbers")
+PARTS = ("news", "stories", "drops", "numbers")
 
 
 def titles(page: Page) -> list[str]:

@@ -23,7 +23,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.feed_stories import Links, group_stories, on_one_site
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import Built, build_report
-from scrapy_neardup.tools.report.payload import choose_pairs, choose_stories, inert_json, mark_text
+from scrapy_neardup.tools.report.payload import choose_stories, inert_json, mark_text
 
 # All characters that change the direction of writing, which Unicode calls Bidi_Control.
 TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -227,13 +227,6 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
     stories = group_stories(rows, Links(rows))
     assert [[row.number for row in story.members] for story in stories] == [[0, 1, 2, 3], [4]]
     assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
-
-
-def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
-    rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
-    pairs = choose_pairs(rows, Links(rows))
-    assert pairs == choose_pairs(rows, Links(rows))
-    assert len({pair.row.number for pair in pairs}) == len(pairs)
 
 
 # What is marked in texts
