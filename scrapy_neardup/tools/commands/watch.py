@@ -6,7 +6,6 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
@@ -59,7 +58,6 @@ OPTIONS = (
     NAMESPACE,
     option("--events", action="store_true", help="list the running events and their members, and end"),
     option("--window", action="store_true", help="show what the window holds and how it is set up, and end"),
-    option("--once", action="store_true", help="print the view once, for scripts"),
     option(
         "--members",
         metavar="N",
@@ -67,7 +65,7 @@ OPTIONS = (
         default=_MEMBERS,
         help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
     ),
-    json_option("one JSON object for each refresh; with --events one special report a line"),
+    json_option("one JSON object; with --events one special report a line"),
 )
 
 
@@ -85,22 +83,19 @@ async def run(options: Options, values: Values) -> int:
 
 
 async def _watch(detector: NearDupDetector, options: Options) -> None:
-    console = PlainConsole()
     view = await look(detector)
     if not view["verdicts"]:
         await explain_emptiness(detector)
-    is_live = sys.stdout.isatty() and not options.json and not options.once
-    with Live(console=console, auto_refresh=False) if is_live else nullcontext() as live:
+    if options.json:
+        print_json(view)
+        return
+    console = PlainConsole()
+    if not sys.stdout.isatty():
+        console.print(_drawn(view, detector))
+        return
+    with Live(console=console, auto_refresh=False) as live:
         while True:
-            if live is not None:
-                live.update(_drawn(view, detector), refresh=True)
-            elif options.json:
-                print_json(view)
-            else:
-                console.print(_drawn(view, detector))
-            sys.stdout.flush()
-            if options.once:
-                return
+            live.update(_drawn(view, detector), refresh=True)
             await asyncio.sleep(_INTERVAL)
             view = await look(detector)
 
