@@ -67,7 +67,7 @@ class Announcer(Component):
                         report = special_report(event, zone=self.settings.zone)
                         self.write("NEARDUP_EVENTS_FEED", report)
                         self.count(f"events/{event.level}")
-                        self.summary.add_event(report)
+                        self.summary.levels[event.level] += 1
                         await self._send(signals.story_event, event=event, report=report)
                     except Exception as error:  # noqa: PERF203  the other events are passed on
                         self.log_fault(error, f"Event {event.id}")
