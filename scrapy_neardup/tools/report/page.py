@@ -8,9 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -46,7 +45,7 @@ from scrapy_neardup.tools.report.payload import (
     payload_of,
     size_of,
 )
-from scrapy_neardup.tools.report.rows import LONGEST_NAME, ROW_KEY_BYTES, UNTAGGED, Row, clean_line, web_address
+from scrapy_neardup.tools.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -68,8 +67,6 @@ _HERE = files("scrapy_neardup.tools.report")
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "page")
-
-_KNOWN = re.compile(rb'<script type="text/plain" id="known">([A-Za-z0-9+/=]*)</script>')
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 
@@ -106,8 +103,7 @@ def build_report(
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each.period == ALL)
-    known = pack_keys(gathered.rows, stories)
-    room = most_bytes - _FRAME - len(known)
+    room = most_bytes - _FRAME
     chosen = choose_stories(stories, min(_MOST_LIST, room))
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
     wanted = _wanted_texts(stories)
@@ -129,11 +125,8 @@ def build_report(
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
-        # When each period begins and ends; True for the whole time, False for what is new.
-        "periods": [
-            each == ALL if each == ALL or each.known is not None else (each.start, min(each.end, _NEVER))
-            for each in tellings
-        ],
+        # When each period begins and ends; True for the whole time.
+        "periods": [each == ALL or (each.start, min(each.end, _NEVER)) for each in tellings],
         "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
@@ -155,7 +148,6 @@ def build_report(
         lead_of=partial(_lead_of, texts=texts),
         notes=notes,
         payload=payload,
-        known=known,
         drop_share=settings.drop_share,
         most_sources=_MOST_SOURCES,
         feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
@@ -176,7 +168,7 @@ def build_digest(
     now: float | None = None,
     most_listed: int = MOST_LISTED,
 ) -> bytes:
-    """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
+    """Return the news since a time, or else of the last 24 hours, as one e-mail of plain text."""
     zone = gathered.settings.zone
     links, stories = _stories_of(gathered)
     now = now or time.time()
@@ -205,20 +197,6 @@ def build_digest(
         )
     )
     return message.as_bytes()
-
-
-def pack_keys(rows: Iterable[Row], stories: Iterable[FeedStory]) -> str:
-    """Return the keys of everything that a report knows, for the next report."""
-    keys = {row.key for row in rows} | {signal.key for story in stories for signal in story.signals}
-    return base64.b64encode(b"".join(sorted(keys))).decode()
-
-
-def read_known(page: bytes) -> frozenset[bytes] | None:
-    """Return the keys that ``pack_keys`` left in a page, None if it has none."""
-    if (found := _KNOWN.search(page)) is None:
-        return None
-    keys = base64.b64decode(found[1])
-    return frozenset(keys[place : place + ROW_KEY_BYTES] for place in range(0, len(keys), ROW_KEY_BYTES))
 
 
 def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:

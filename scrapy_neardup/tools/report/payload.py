@@ -100,9 +100,8 @@ def payload_of(
     """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
-    since = next(iter(tellings))  # if there is such a period, it is the first one
     alone = on_one_site(all_rows, links)
-    items = [_item(row, places, links, since, is_alone=row.number in alone) for row in rows]
+    items = [_item(row, places, links, is_alone=row.number in alone) for row in rows]
     lists = {
         "events": [set(news.events) for news in all_news],
         "figures": [{story for story, _ in news.figures} for news in all_news],
@@ -111,7 +110,7 @@ def payload_of(
     return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
     place = match and places.get(match.number)
     names = (
@@ -138,7 +137,6 @@ def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, i
         "dropped": row.is_dropped,
         "again": row.is_revisit,
         "isOnOneSite": is_alone,
-        "isNew": since.known is not None and since.has(row),
     }
     return {name: value for name, value in found.items() if value not in (None, "", ()) and value is not False}
 

@@ -30,10 +30,10 @@ const timeOf = (item) => items[item].time ?? null;
 const nameOf = (item) => items[item].title || items[item].url || `item ${item + 1}`;
 const shareOf = (column, item) => items[item][column] ?? null;
 
-// The chosen period: its place, and its beginning and end; true for the whole time, false for what the last report did not know.
+// The chosen period: its place, and its beginning and end; true for the whole time.
 const chosen = { place: 0, edges: meta.periods[0] };
 const isWithin = (time) => chosen.edges === true || (time !== null && time >= chosen.edges[0] && time < chosen.edges[1]);
-const isTold = (item) => (chosen.edges ? isWithin(timeOf(item)) : items[item].isNew);
+const isTold = (item) => isWithin(timeOf(item));
 
 // What the period tells of a story: its headline then, its size, and how many print it.
 const toldOf = (story) => story.told[chosen.place] ?? story;
