@@ -41,7 +41,6 @@ from scrapy_neardup.tools.report.payload import (
     choose_stories,
     inert_json,
     mark_text,
-    number_words_of,
     payload_of,
     size_of,
 )
@@ -127,7 +126,6 @@ def build_report(
         "zone": str(settings.zone),
         # When each period begins and ends; True for the whole time.
         "periods": [each == ALL or (each.start, min(each.end, _NEVER)) for each in tellings],
-        "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
     policy = (

@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any
 
-from scrapy_neardup.evidence.figures.number_words import number_words
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
-from scrapy_neardup.text.folding import fold
 from scrapy_neardup.tools.report.feed_stories import FeedStory, Links, Period, on_one_site
 from scrapy_neardup.tools.report.news import PeriodNews
 from scrapy_neardup.tools.report.rows import Row
@@ -23,7 +21,6 @@ from scrapy_neardup.tools.report.rows import Row
 MOST_ITEMS = 20_000  # that a page lists
 
 _ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
-_WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
@@ -159,11 +156,6 @@ def _story(
 
 def _size_of_story(story: FeedStory) -> dict[str, Any]:
     return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
-
-
-def number_words_of(text: str) -> list[str]:
-    """Return the words that are numbers in this text, folded: "four", "zwolf"."""
-    return sorted(number_words(_WORD.findall(fold(text).casefold())))
 
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:

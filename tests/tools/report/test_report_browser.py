@@ -79,17 +79,6 @@ def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_d
             go_to(watched.page, "stories")
 
 
-def test_a_changed_value_is_marked_if_it_is_a_word(browser: Browser, write_report: WriteReport) -> None:
-    lines = ("The ferry sank with {} people, the coast guard said on Monday night. " + FERRY).format
-    rows = [item(text=lines("four")), item(1, "update", text=lines("twenty-nine"))]
-    with open_page(browser, write_report(rows), "#story/0") as watched:
-        press(watched.page, "j", "j")
-        compare = watched.page.locator("#story .compare")
-        compare.locator("ins").first.wait_for()
-        assert texts(compare.locator("del .figure")) == ["four"]
-        assert texts(compare.locator("ins .figure")) == ["twenty", "nine"]
-
-
 def test_a_title_in_a_text_is_a_line_of_its_own(browser: Browser, write_report: WriteReport) -> None:
     text = f"Fire in a chemical warehouse\nA fire broke out on Tuesday. {FERRY}"
     with open_page(browser, write_report([item(text=text), item(1, "duplicate")]), "#story/0") as watched:

@@ -1,9 +1,8 @@
 // Two texts side by side. What one of them lacks is marked in the other, numbers in it in their own way, and short lines
 // that the plugin leaves out of a fingerprint are shown but not compared.
 
-const PIECES = /(\p{N}+(?:[.,:]\p{N}+)*|[\p{L}\p{M}]+)/u; // numbers and words
-let numberWords = new Set(); // of the two texts that are compared, without accents
-const isNumber = (piece) => /^\p{N}/u.test(piece) || numberWords.has(piece.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase());
+const PIECES = /(\p{N}+(?:[.,:]\p{N}+)*)/u; // numbers
+const isNumber = (piece) => /^\p{N}/u.test(piece);
 
 // Return the nodes of some tokens. Numbers in a change are marked, and spaces at its end are not.
 function paint(tokens, tag, number) {
@@ -89,7 +88,6 @@ class Comparison {
   draw() {
     const { item, other } = this;
     this.facts.replaceChildren(...this.factsOf());
-    numberWords = new Set([other, item].flatMap((each) => meta.numberWords[each] ?? []));
     const [left, right] = [other, item].map(textOf).map((text) => text && tokensOf(text));
     const titles = [
       other >= 0 ? this.titleOf(other, 'Match') : this.absent(),
