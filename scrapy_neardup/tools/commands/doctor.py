@@ -32,7 +32,7 @@ from scrapy_neardup.tools.commands.inputs import (
     option,
     with_store,
 )
-from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped, working
+from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped
 from scrapy_neardup.tools.lab.replay import opened
 
 _PATIENCE = 10.0  # seconds for one receiver
@@ -68,8 +68,7 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
-    with working("checking"):
-        checks = await _check_all(options, values)
+    checks = await _check_all(options, values)
     width = max(len(each.name) for each in checks)
     for each in checks:
         if options.json:

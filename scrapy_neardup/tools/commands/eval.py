@@ -24,12 +24,11 @@ from scrapy_neardup.tools.commands.inputs import (
     workers_option,
 )
 from scrapy_neardup.tools.commands.terminal import (
-    counting,
     print_error,
     print_json,
     print_table,
     print_wrapped,
-    working,
+    track,
 )
 from scrapy_neardup.tools.lab.evaluation import evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
@@ -68,9 +67,8 @@ OPTIONS = (
 def run(options: Options, values: Values) -> int:
     """Measure. A page that cannot be extracted is counted and judged ``unchecked``."""
     configured = NearDupSettings.from_mapping(values)
-    with working("reading labels"):
-        labelled, clusters = read_labelled(options.input, options.label)
-        background, left_out = without_labelled(read_background(options.background), labelled)
+    labelled, clusters = read_labelled(options.input, options.label)
+    background, left_out = without_labelled(read_background(options.background), labelled)
     documents = [*labelled, *background]
     if left_out:
         said = (
@@ -88,14 +86,13 @@ def run(options: Options, values: Values) -> int:
     preset = configured.resolved_preset()
     f1_by_threshold = {}
     tried = [threshold for threshold in THRESHOLDS if has_copies]
-    with counting("documents judged", (options.seeds + len(tried)) * len(pages)) as on_judged:
-        evaluation = asyncio.run(evaluate(pages, configured, range(options.seeds), on_judged=on_judged))
-        for threshold in tried:
-            # A related threshold above the threshold is lowered to it.
-            thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
-            other = replace(configured, preset_options=configured.preset_options | thresholds)
-            of_other = asyncio.run(evaluate(pages, other, range(1), on_judged=on_judged))
-            f1_by_threshold[threshold] = of_other.scores(truth)["online"][0].f1
+    evaluation = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
+    for threshold in track(tried, "thresholds", len(tried)):
+        # A related threshold above the threshold is lowered to it.
+        thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
+        other = replace(configured, preset_options=configured.preset_options | thresholds)
+        of_other = asyncio.run(evaluate(pages, other, range(1)))
+        f1_by_threshold[threshold] = of_other.scores(truth)["online"][0].f1
     scores = evaluation.scores(truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
     # Without copies nothing can be found, so only the precision is known.

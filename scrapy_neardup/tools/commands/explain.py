@@ -38,7 +38,6 @@ from scrapy_neardup.tools.commands.terminal import (
     print_json,
     print_table,
     print_wrapped,
-    working,
 )
 from scrapy_neardup.tools.lab.replay import document_of, opened
 
@@ -106,8 +105,7 @@ Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its
 async def run(options: Options, values: Values) -> int:
     if options.b is None:
         return await _list_similar(options, values)
-    with working("reading the documents"):
-        sides, found = await _explain(options, values)
+    sides, found = await _explain(options, values)
     if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
@@ -245,11 +243,10 @@ def _minute(time: str) -> str:
 
 
 async def _list_similar(options: Options, values: Values) -> int:
-    with working("asking the window"):
-        async with live_detector(options, values) as detector:
-            answer = await coverage_of(detector, options.a)
-            if not answer["story"]:
-                await explain_emptiness(detector)
+    async with live_detector(options, values) as detector:
+        answer = await coverage_of(detector, options.a)
+        if not answer["story"]:
+            await explain_emptiness(detector)
     rows = [{"like": "copy", **row} for row in answer["copies"]]
     rows += [{"like": "related", **row} for row in answer["reports"]]
     if options.json:

@@ -37,7 +37,6 @@ from scrapy_neardup.tools.commands.terminal import (
     print_json,
     print_table,
     table_of,
-    working,
 )
 
 _SPANS = {"10 minutes": 600, "hour": 3600}  # seconds
@@ -200,9 +199,8 @@ def _short(time: str) -> str:
 
 
 async def _show_window(detector: NearDupDetector, options: Options) -> None:
-    with working("reading the window"):
-        summary = await detector.index.summary()
-        await explain_emptiness(detector, summary)
+    summary = await detector.index.summary()
+    await explain_emptiness(detector, summary)
     configuration = {
         **asdict(detector.preset),
         "window": detector.settings.window,

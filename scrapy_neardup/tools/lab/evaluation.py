@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, TypeVar
@@ -146,15 +146,12 @@ class Evaluation:
 async def evaluate(
     pages: Sequence[RecordedPage],
     settings: NearDupSettings,
-    seeds: Sequence[int],
-    *,
-    on_judged: Callable[[int], object] = lambda judged: None,
+    seeds: Iterable[int],
 ) -> Evaluation:
     """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
-    are judged; the recorded times are not. ``on_judged`` gets the number of pages that were checked since its last
-    call.
+    are judged; the recorded times are not.
     """
     settings = replace(settings, store="memory://")
     orders = []
@@ -167,7 +164,6 @@ async def evaluate(
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
             summary = await detector.index.summary()
-        on_judged(len(judged))
         sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         orders.append(_order(positions, judged, final_stories))
     return Evaluation(tuple(orders), fmean(sizes))
