@@ -24,8 +24,7 @@ from json_lines import read_lines, write_lines
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.commands import add_arguments, run_subcommand
-from scrapy_neardup.tools.lab.archives import read_documents
-from scrapy_neardup.tools.lab.feed import read_feed
+from scrapy_neardup.tools.lab.feed import read_documents, read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
 
 distributed = pytest.importorskip("distributed")
