@@ -103,8 +103,11 @@ def _embed_ahead(pages: Sequence[RecordedPage]) -> None:
     """Embed pages once, before the processes that judge them begin with a copy of this one."""
     embedding = shared_embedding(SETTINGS.embedder or "")
     start = time.perf_counter()
-    for vector in [embedding.submit(text_to_embed(page.title, page.text)) for page in pages]:
-        vector.result()
+
+    async def embed() -> None:
+        await asyncio.gather(*(embedding.vector(text_to_embed(page.title, page.text)) for page in pages))
+
+    asyncio.run(embed())
     print(f"{SETTINGS.embedder}: {time.perf_counter() - start:.0f} s; {embedding.failures} failed")
 
 
