@@ -1,7 +1,8 @@
-"""The last two steps of a replay on a cluster: decide what documents are, and write the verdicts of each file.
+"""The last three steps of a replay on a cluster: pair documents, decide what they are, write the verdicts of each file.
 
-``decide`` reads what is stored of the candidates of a document. ``write_part`` follows each copy to the match of its
-match, until the original is found.
+``find_pairs`` pairs each document with the newest ones of a look-up key that came before it in the window. ``decide``
+reads what is stored of these candidates. ``write_part`` follows each copy to the match of its match, until the original
+is found.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scrapy_neardup import Document
 from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.document import WHOLE_TEXT, counted_names
-from scrapy_neardup.index.postings import choose_candidates
+from scrapy_neardup.index.postings import MOST_POSTINGS, choose_candidates
 from scrapy_neardup.records.documents import NO_TEXT, Record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge
@@ -44,6 +46,7 @@ from scrapy_neardup.tools.cluster.exchange import (
 from scrapy_neardup.tools.cluster.sketches import Stats
 from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS
 
+_MOST_IN_MEMORY = 1 << 18  # postings
 _TOGETHER = 4096  # documents whose pairs are in memory
 _MOST_KNOWN = 16_384  # originals of copies
 _ROWS = 4096  # of Parquet, together
@@ -54,6 +57,43 @@ _TYPES = {
     "would_drop": pa.bool_(),
 }
 _WRITTEN = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ("id", *VERDICT_FIELDS, "error")])
+
+
+def find_pairs(job: Job, tasks: int, number: int, first: int, last: int) -> Stats:
+    """Find the pairs whose later posting is in a range of places, which are look-up key and second.
+
+    Also count the documents whose id another one has, of the ids whose hash is in the range.
+    """
+    files = job.files("postings", tasks)
+    window = job.settings.window
+    crowded = 0
+    with writing(job.file("pairs", number), POSTINGS) as add_pairs:
+        for start, end in _spans(files, first, last):
+            rows = pa.Table.from_batches(between(files, max(0, start - window), end), POSTINGS)
+            rows = rows.sort_by([("place", "ascending"), ("key", "ascending")])
+            place, key, address, weight = (each.to_numpy() for each in rows.columns)
+            second = (place & np.uint64(0xFFFF_FFFF)).astype(np.int64)
+            of_key = place >> np.uint64(32)
+            for lag in range(1, MOST_POSTINGS + 2):
+                is_pair = (of_key[lag:] == of_key[:-lag]) & (second[lag:] - second[:-lag] <= window)
+                is_pair &= place[lag:] >= start
+                if lag <= MOST_POSTINGS:
+                    add_pairs(each[is_pair] for each in (address[lag:], key[:-lag], address[:-lag], weight[lag:]))
+            crowded += int(is_pair.sum())
+    ids = in_order(job.files("ids", len(job.inputs)), first, last)
+    repeated = [given for (_, given), (_, next_one) in pairwise(ids) if given == next_one]
+    told = [f"{given!r}: two documents have this id" for given in repeated[:1]]
+    return {"counts": Counter(crowded=crowded, repeated=len(repeated)), "errors": told}
+
+
+def _spans(files: Sequence[Path], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Halve a range of places until its rows fit into memory, or are of one second."""
+    if last - first == 1 or sum(run.num_rows for run in between(files, first, last)) <= _MOST_IN_MEMORY:
+        yield first, last
+    else:
+        middle = (first + last) // 2
+        yield from _spans(files, first, middle)
+        yield from _spans(files, middle, last)
 
 
 def decide(job: Job, tasks: int, number: int, documents: int) -> Stats:
