@@ -18,7 +18,6 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.evidence.lead import find_lead, tells_headline
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.stories.rules import DAY
@@ -40,7 +39,6 @@ from scrapy_neardup.tools.report.payload import (
     add_texts,
     choose_stories,
     inert_json,
-    mark_text,
     payload_of,
     size_of,
 )
@@ -107,9 +105,7 @@ def build_report(
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
     wanted = _wanted_texts(stories)
     texts = gathered.texts(set(wanted))
-    sketcher = sketcher_of(settings)
-    passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
-    with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
+    with_text = add_texts(payload, wanted, texts, room - size_of([payload.items, payload.stories]))
     notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any
 
-from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.tools.report.feed_stories import FeedStory, Links, Period, on_one_site
 from scrapy_neardup.tools.report.news import PeriodNews
@@ -24,31 +23,6 @@ _ITEM = 500  # bytes of an item and its part of a story, besides its longest tex
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-def mark_text(text: str, sketcher: Sketcher) -> list[str]:
-    """Cut a text into passages: in turn those that a fingerprint has, and the short lines that it leaves out.
-
-    Short lines with only spaces between them are one passage. A whole line has its line end.
-    """
-    passages: list[str] = []
-    end = 0
-    done = 0
-    for line, _, is_long in sketcher.read_texts([text])[0].read_lines:
-        stripped = line.strip()
-        start = text.find(stripped, end) if stripped else -1
-        if start < 0:
-            continue
-        end = start + len(stripped)
-        if not is_long:
-            is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
-            end += is_whole
-            if passages and not text[done:start].strip():
-                passages[-1] += text[done:end]
-            else:
-                passages += [text[done:start], text[start:end]]
-            done = end
-    return [*passages, text[done:]]
-
-
 @dataclass(slots=True)
 class Payload:
     """What the scripts of a page read. An item is named by its position in ``items``."""
@@ -56,7 +30,7 @@ class Payload:
     items: list[dict[str, Any]]
     stories: list[dict[str, Any]]
     places: dict[int, int]  # row number -> position of the item
-    texts: dict[int, list[str]] = field(default_factory=dict)  # passages, by the position of the item
+    texts: dict[int, str] = field(default_factory=dict)  # by the position of the item
 
 
 def inert_json(value: object) -> str:
@@ -158,7 +132,7 @@ def _size_of_story(story: FeedStory) -> dict[str, Any]:
     return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
 
 
-def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
+def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, str], most: int) -> int:
     """Add texts in this order until they have more than ``most`` bytes. Return how many there are then."""
     chosen = [number for number in numbers if number in texts and number in payload.places]
     sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)

@@ -13,7 +13,7 @@ from browser import go_to, open_page, open_story, press, texts
 from json_lines import read_lines, write_lines
 from newsstand import JudgedSite
 from playwright.sync_api import Browser, Page
-from report_items import FERRY, item
+from report_items import item
 
 from scrapy_neardup.evidence.news import LONGEST_NEWS
 from scrapy_neardup.settings import NearDupSettings
@@ -77,21 +77,6 @@ def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_d
                 heads = texts(compare.locator(".title strong"))
                 assert [text.split() for text in shown] == [by_title[head] for head in heads]
             go_to(watched.page, "stories")
-
-
-def test_a_title_in_a_text_is_a_line_of_its_own(browser: Browser, write_report: WriteReport) -> None:
-    text = f"Fire in a chemical warehouse\nA fire broke out on Tuesday. {FERRY}"
-    with open_page(browser, write_report([item(text=text), item(1, "duplicate")]), "#story/0") as watched:
-        watched.page.get_by_role("button", name="Read").click()
-        title = watched.page.locator("#story .compare .sides .left-out")
-        gap = title.evaluate(
-            """(node) => {
-                const behind = document.createRange();
-                behind.selectNodeContents(node.nextSibling);
-                return behind.getClientRects()[0].top - node.getBoundingClientRect().bottom;
-            }"""
-        )
-        assert gap >= 0, "on the line below"
 
 
 def test_a_live_page_a_print_page_and_a_translation_are_with_their_story(

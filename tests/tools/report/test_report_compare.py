@@ -28,29 +28,6 @@ def compared(page: Page) -> list[tuple[str, str]]:
     return list(zip(shown[::2], shown[1::2], strict=True))
 
 
-def facts(page: Page) -> str:
-    return page.locator("#story .compare .facts").inner_text()
-
-
-def test_short_lines_that_a_fingerprint_leaves_out_are_marked_and_are_no_changes(
-    browser: Browser, write_report: WriteReport
-) -> None:
-    left = "\n".join(("Home", "News", GROUNDED, RESCUED, "Read more: storms"))
-    right = "\n".join(("Menu", GROUNDED, RESCUED, "Share this"))
-    with open_page(browser, write_report([item(text=left), item(1, "duplicate", text=right)]), "#story/0") as watched:
-        rows = compared(watched.page)
-        assert rows == [
-            ("Home\nNews", "Menu"),
-            (GROUNDED, GROUNDED),
-            (RESCUED, RESCUED),
-            ("Read more: storms", "Share this"),
-        ]
-        assert "No difference; 4 passages not compared." in facts(watched.page)
-        left_out = watched.page.locator("#story .sides .left-out")
-        assert texts(left_out) == ["Home\nNews", "Menu", "Read more: storms", "Share this"]
-        assert watched.page.locator("#story .sides :is(ins, del)").count() == 0
-
-
 @pytest.mark.parametrize(
     ("left", "right"),
     [

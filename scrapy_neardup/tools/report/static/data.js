@@ -8,7 +8,7 @@ for (const story of stories) {
   story.searched = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
 }
 
-// Return the passages of an item's text, in turn compared and left out, or null if the page does not have its text.
+// Return an item's text, or null if the page does not have it.
 const textOf = (item) => texts[item] ?? null;
 
 function itemsOf(story) {
