@@ -24,7 +24,7 @@ from shared import data_parser, print_table, read_pages, unpacked
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.lab.evaluation import COPIES, evaluate, mean
+from scrapy_neardup.tools.commands.eval import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader
 
