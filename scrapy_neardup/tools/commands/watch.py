@@ -1,4 +1,4 @@
-"""``scrapy neardup watch``: what all workers of a window do now, its events, and what it holds."""
+"""``scrapy neardup watch``: the events and growing stories of a window, and what it holds."""
 
 from __future__ import annotations
 
@@ -32,12 +32,7 @@ from scrapy_neardup.tools.commands.inputs import (
     number_from,
     option,
 )
-from scrapy_neardup.tools.commands.terminal import (
-    PlainConsole,
-    print_json,
-    print_table,
-    table_of,
-)
+from scrapy_neardup.tools.commands.terminal import PlainConsole, print_json, print_table, table_of
 
 _SPANS = {"10 minutes": 600, "hour": 3600}  # seconds
 _STORIES_SHOWN = 8

@@ -176,8 +176,9 @@ def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
         "NEARDUP_STORE=memory:///window",
     ],
 )
-def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
-    status, found = findings(tmp_path, "-s", setting)
+def test_a_wrong_setting(project: Project, setting: str) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    status, found = findings(project.folder, "-s", setting)
     assert status == 1
     assert found["settings"]["state"] == "failed"
     assert setting.partition("=")[0] in found["settings"]["found"]
