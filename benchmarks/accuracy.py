@@ -19,7 +19,7 @@ from edits import EDITS, dressed
 from shared import add_workers, data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
-from scrapy_neardup.tools.lab.evaluation import COPIES, evaluate, mean
+from scrapy_neardup.tools.commands.eval import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, opened
 

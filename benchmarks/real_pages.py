@@ -25,7 +25,7 @@ from shared import HALVES, add_workers, data_parser, half_of, print_table, read_
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.lab.evaluation import COPIES
+from scrapy_neardup.tools.commands.eval import COPIES
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, replay
 

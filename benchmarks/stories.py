@@ -34,7 +34,7 @@ from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.tools.lab.evaluation import COPIES, Score, mean, online
+from scrapy_neardup.tools.commands.eval import COPIES, Score, mean, online
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 

@@ -31,7 +31,7 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.story import Ledger
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.tools.lab.evaluation import COPIES
+from scrapy_neardup.tools.commands.eval import COPIES
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
 
 LABELS = Path(__file__).parent / "labels" / "changed-figures.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -34,10 +33,7 @@ def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = N
 
     Raise SettingsError if the extractor cannot be used.
     """
-    workers = settings.extract_workers
-    if workers == "auto":  # one for each core that this process may use
-        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ExtractionProcesses(worker_options(settings, sketches=True), workers, timings=timings)
+    return ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers, timings=timings)
 
 
 def embedding_of(settings: NearDupSettings) -> Embedding | None:

@@ -10,12 +10,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
-from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
@@ -91,39 +89,22 @@ class Embedding:
 
     async def ask(self, document: Document) -> Document:
         """Return the document with its vector. Texts of tasks that ask at the same time go to the model together."""
-        vector = self.submit(text_to_embed(document.title, document.text))
-        return replace(document, vector=await asyncio.wrap_future(vector))
+        return replace(document, vector=await self.vector(text_to_embed(document.title, document.text)))
 
-    def submit(self, text: str) -> Future[bytes]:
-        """Return the vector of a text to come, packed by ``pack_raw``; b"" if there is none."""
-        vector: Future[bytes] = Future()
-        now = self._clock()
+    async def vector(self, text: str) -> bytes:
+        """Return the vector of a text, packed by ``pack_raw``; b"" if there is none."""
         if (known := self._known.get(text)) is not None:
-            vector.set_result(known)
-        elif now < self._paused_until:
+            return known
+        asked = self._clock()
+        if asked < self._paused_until:
             self.failures += 1
-            vector.set_result(b"")
-        else:
-            self._worker.submit_text(text).add_done_callback(partial(self._answer, vector, now))
-        return vector
-
-    def close(self) -> None:
-        """End the worker process. Texts that are not known have no vectors from now on."""
-        self._worker.close()
-
-    def _answer(self, vector: Future[bytes], asked: float, done: Future[Extracted]) -> None:
-        """Pass a vector on, in the thread that serves the worker."""
-        found = b""
+            return b""
         try:
-            text, sketch, _ = done.result()
-            model, _, found = sketch.partition(b"\n")
+            extracted = await asyncio.wrap_future(self._worker.submit_text(text))
+            model, _, found = extracted.sketch.partition(b"\n")
             if model != self._model:  # the worker was started again
                 raise ExtractionError("the model changed, so the crawl must be started again")
-            self._known[text] = found
-            if len(self._known) > _MOST_REMEMBERED:
-                del self._known[next(iter(self._known))]
         except ExtractionError as error:
-            found = b""
             now = self._clock()
             self._paused_until = now + PAUSE * (now - asked)
             self.failures += 1
@@ -133,8 +114,15 @@ class Embedding:
                     self._path,
                     _explained(error),
                 )
-        if vector.set_running_or_notify_cancel():
-            vector.set_result(found)
+            return b""
+        self._known[text] = found
+        if len(self._known) > _MOST_REMEMBERED:
+            del self._known[next(iter(self._known))]
+        return found
+
+    def close(self) -> None:
+        """End the worker process. Texts that are not known have no vectors from now on."""
+        self._worker.close()
 
 
 def _explained(error: ExtractionError) -> str:

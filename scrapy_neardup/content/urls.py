@@ -146,8 +146,13 @@ class CanonicalUrls:
         self._pages: OrderedDict[int, set[int]] = OrderedDict()
 
     def of(self, given: str, url: str) -> str:
-        """Return the canonical url of a page, or its ``url``. ``given`` is the url that the page gives as its own."""
-        canonical = canonical_url(given, url)
+        """Return the canonical url of a page, or its ``url``. ``given`` is the url that the page gives as its own.
+
+        A copy may give the page of the original publisher. The copy is still a page of its own.
+        """
+        canonical = own_url(given, url)
+        if not canonical or source_of(canonical) != source_of(url):
+            return url
         identity = url_identity(canonical)
         own = url_identity(url)
         if identity == own:
@@ -161,15 +166,6 @@ class CanonicalUrls:
             return url
         pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
         return canonical if len(pages) <= _MOST_PAGES else url
-
-
-def canonical_url(given: str, url: str) -> str:
-    """Return the url that a page gives as its own, or ``url`` if the page gives none, or one of another source.
-
-    A copy may give the page of the original publisher as canonical. The copy is still a page of its own.
-    """
-    own = own_url(given, url)
-    return own if own and source_of(own) == source_of(url) else url
 
 
 def own_url(given: str, url: str) -> str:

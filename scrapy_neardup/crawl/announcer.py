@@ -1,4 +1,4 @@
-"""Tell of verdicts and events: by signals, stats, feeds, the summary of the run, and the counts of the window."""
+"""Tell of verdicts and events: by signals, stats, feeds, and the summary of the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
 from scrapy_neardup.crawl.component import Component
-from scrapy_neardup.crawl.feeds import VerdictCounter, feeds_of
+from scrapy_neardup.crawl.feeds import feeds_of
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict, counted_names
@@ -28,7 +28,6 @@ class Announcer(Component):
         self._detector = detector
         self.feeds = feeds_of(crawler, self.settings)
         self.summary = RunSummary(self.settings)
-        self._counter = VerdictCounter(detector.index, lambda: detector.breaker.is_open)
         self._sending = asyncio.Lock()
         receivers = receivers_of(self.settings)
         if receivers and self.settings.action != "dry-run":
@@ -47,10 +46,8 @@ class Announcer(Component):
     async def tell(self, item: Any, verdict: Verdict, title: str, url: str) -> None:
         """Tell of the verdict on an item. Never raises."""
         try:
-            names = counted_names(verdict)
-            self._counter.count(*names, *(["would_drop"] if verdict.would_drop else []))
             self.summary.add(verdict, title=title, url=url)
-            for name in ("checked", *names):
+            for name in ("checked", *counted_names(verdict)):
                 self.count(name)
             await self._send(signals.document_checked, item=item, verdict=verdict)
             await self.send_events()
@@ -70,8 +67,7 @@ class Announcer(Component):
                         report = special_report(event, zone=self.settings.zone)
                         self.write("NEARDUP_EVENTS_FEED", report)
                         self.count(f"events/{event.level}")
-                        self.summary.add_event(report)
-                        self._counter.count(f"event/{event.level}")
+                        self.summary.levels[event.level] += 1
                         await self._send(signals.story_event, event=event, report=report)
                     except Exception as error:  # noqa: PERF203  the other events are passed on
                         self.log_fault(error, f"Event {event.id}")
@@ -85,7 +81,6 @@ class Announcer(Component):
         if final_stories := await self._detector.final_stories():
             self.set_stat("stories_united", len(final_stories))
             self.summary.unite(final_stories)
-        await self._counter.close()
         await self._detector.stories.outbox.close()
         await self._detector.confirm_events()
 

@@ -1,16 +1,14 @@
-"""Write what a crawl finds: JSON lines in any storage of Scrapy, and counts to the store."""
+"""Write what a crawl finds as JSON lines in any storage of Scrapy."""
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import logging
 import os
 import re
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
@@ -27,8 +25,7 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.component import in_data_dir
 from scrapy_neardup.document import MOST_CHARACTERS, Document
-from scrapy_neardup.exceptions import SettingsError, StoreError, explain_failure
-from scrapy_neardup.index import Index
+from scrapy_neardup.exceptions import SettingsError, explain_failure
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import without_password
@@ -38,7 +35,6 @@ logger = logging.getLogger(__name__)
 _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
-_PAUSE = 2.0  # seconds between two writes of the counts of one process
 
 KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
@@ -242,31 +238,3 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
     if not url_is_own:
         row["url_is_own"] = False
     return row
-
-
-class VerdictCounter:
-    """Adds what it counts to the store, at most every two seconds. If the store is away, counts are lost."""
-
-    def __init__(self, index: Index, is_away: Callable[[], bool]) -> None:
-        self._index = index
-        self._is_away = is_away
-        self._counts: Counter[str] = Counter()
-        self._waiting: asyncio.Task[None] | None = None
-
-    def count(self, *names: str) -> None:
-        self._counts.update(names)
-        if self._waiting is None or self._waiting.done():
-            self._waiting = asyncio.create_task(self._write(_PAUSE))
-
-    async def close(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-        await self._write(0.0)
-
-    async def _write(self, pause: float) -> None:
-        await asyncio.sleep(pause)
-        counts = self._counts
-        self._counts = Counter()
-        if counts and not self._is_away():
-            with suppress(StoreError):  # the checks themselves report a store that is away
-                await self._index.counts.add(int(time.time()) // 60, counts)

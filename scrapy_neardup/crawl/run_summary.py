@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import Any
 
 from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
@@ -22,7 +21,6 @@ from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted, printable
 
 _MOST_STORIES = 20_000
-_MOST_ALERTS = 100
 _MOST_SOURCES = 1000  # of one story
 _SHOWN = 5  # stories, events and changes
 _MOST_CHANGES = 1000
@@ -141,9 +139,7 @@ class RunSummary:
         self._would_drop = 0
         self._stories: dict[str, _RunStory] = {}
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
-        self._alerts: deque[Mapping[str, Any]] = deque(maxlen=_MOST_ALERTS)
-        self._final_stories: Mapping[str, str] = {}
-        self._levels: Counter[str] = Counter()
+        self.levels: Counter[str] = Counter()  # of the events that were raised
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
         self.judged += 1
@@ -167,13 +163,8 @@ class RunSummary:
         if source and len(story.sources) < _MOST_SOURCES:
             story.sources.add(self._settings.owner_of(source))
 
-    def add_event(self, report: Mapping[str, Any]) -> None:
-        self._levels[report["level"]] += 1
-        self._alerts.append(report)
-
     def unite(self, final_stories: Mapping[str, str]) -> None:
         """Count the items of each story that became a part of another one as items of that other story."""
-        self._final_stories = final_stories
         for key, final in final_stories.items():
             if (moved := self._stories.pop(key, None)) is not None:
                 story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
@@ -222,7 +213,7 @@ class RunSummary:
                     f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
                 )
         yield _NEXT
-        if self._levels.keys() - {"ended"} and self._settings.store != "memory://":
+        if self.levels.keys() - {"ended"} and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 
     def _count_lines(self) -> Iterator[str]:
@@ -246,16 +237,13 @@ class RunSummary:
         if stories := nlargest(_SHOWN, several, key=lambda story: story.items):
             yield "Largest stories, with their items of this run:"
             for story in stories:
-                yield _row(_counts(story.items, len(story.sources)), story.title)
+                yield _row(
+                    f"{counted(story.items, 'item'):>11}, {counted(len(story.sources), 'source'):<11}", story.title
+                )
                 if story.url:
                     yield f"    {' '.join(story.url.split())}"
-        if self._levels:
-            yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
-            yield "Latest alerts (counts at the time of the alert):"
-            newest = {self._final_stories.get(each["story"], each["story"]): each for each in self._alerts}
-            for report in sorted(newest.values(), key=lambda report: report["time"])[-_SHOWN:]:
-                counts = _counts(report["items"], report["measures"]["sources"])
-                yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])
+        if self.levels:
+            yield "Events: " + ", ".join(f"{self.levels[level]:,} {level}" for level in LEVELS if self.levels[level])
 
     def _change_lines(self) -> Iterator[str]:
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
@@ -271,7 +259,7 @@ class RunSummary:
         if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
             counts["only-revisits"] = revisits
         counts["untagged"] = self.untagged.total()
-        if self._levels or len(self._local_sites) < MIN_SOURCES:
+        if self.levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
         for name, (least, text) in HINTS.items():
@@ -296,10 +284,6 @@ def note_name(names: Counter[str], name: object) -> None:
 
 def _most(names: Counter[str]) -> str:
     return max(names, key=lambda name: names[name], default="")
-
-
-def _counts(items: int, sources: int) -> str:
-    return f"{counted(items, 'item'):>11}, {counted(sources, 'source'):<11}"
 
 
 def _row(counts: str, title: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from scrapy_neardup.index.changes import Changes
-from scrapy_neardup.index.counts import Counts
 from scrapy_neardup.index.documents import Documents
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.layout import Layout
@@ -54,7 +53,6 @@ class Index:
         self.events = Events(self.partition, self.stories)
         self.changes = Changes(self.partition)
         self.learned = Learned(self.partition)
-        self.counts = Counts(self.partition)
 
     async def open(self) -> None:
         """Connect, inside the running loop. Opening twice does no harm.

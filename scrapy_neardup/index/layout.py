@@ -20,7 +20,6 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
                          the newest come last; until ``LEARNED_SECONDS`` after the last addition
-``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 
 A slice is ``SLICE`` seconds, a generation ``GENERATION``, and their names are numbers. If the window is over two days,
 generations are longer, and their names say how much: ``<number>x<multiples of GENERATION>``.
@@ -83,9 +82,6 @@ class Layout:
 
     def frequencies(self, kind: str) -> str:
         return self.name(f"frequencies:{kind}")
-
-    def verdicts(self, span: int) -> str:
-        return self.name(f"verdicts:{span}")
 
     def learned(self, source: bytes) -> str:
         return self.name(f"learned:{source.hex()}")

@@ -177,8 +177,8 @@ class NearDupSettings:
     Another extractor, or another version of one of these two, begins an empty window. See docs/versions.md.
     """
 
-    extract_workers: int | Literal["auto"] = setting(1, values.number(int, 1, 256, or_auto=True))
-    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
+    extract_workers: int = setting(1, values.number(int, 1, 256))
+    """How many worker processes extract pages: at most one for each core that the crawl may use.
 
     A process imports your extractor by its path, so the extractor must be in a module, and shares no objects with the
     spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).

@@ -74,16 +74,12 @@ def matching(pattern: str, allowed: str) -> Check:
     return _require(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), allowed)
 
 
-def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
+def number(kind: type[int] | type[float], low: float, high: float, *, unit: str = "") -> Check:
     """Return the check of a number. ``unit`` is shown behind the limits."""
     name = {int: "a whole number", float: "a number"}[kind]
     allowed = f"must be {name} from {low} to {high}{unit}"
-    if or_auto:
-        allowed += ", or 'auto'"
 
-    def check(value: Any) -> int | float | str:
-        if or_auto and value == "auto":
-            return "auto"
+    def check(value: Any) -> int | float:
         try:
             found = kind(value)
             exact = not isinstance(value, bool) and found == float(value)

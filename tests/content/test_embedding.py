@@ -112,8 +112,8 @@ def test_a_model_may_take_more_memory_than_a_page() -> None:
 async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
     ticks = itertools.count()
     embedding = Embedding(MODEL, 0.5, clock=lambda: next(ticks))
-    assert embedding.submit("Hang").result(30) == b""
-    first, *_, last = [embedding.submit("Ferry").result(30) for _ in range(2 * PAUSE)]
+    assert await embedding.vector("Hang") == b""
+    first, *_, last = [await embedding.vector("Ferry") for _ in range(2 * PAUSE)]
     assert first == b""
     assert len(last) == 2 * DIMENSIONS
     embedding.close()
@@ -122,17 +122,17 @@ async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
 async def test_vectors_of_a_worker_with_another_version_are_refused() -> None:
     ticks = itertools.count()
     embedding = Embedding("embedders.Restarted", 10.0, clock=lambda: next(ticks))
-    assert embedding.submit("Ferry").result(30) != b""
-    assert embedding.submit("End").result(30) == b""
-    assert [embedding.submit("Crane").result(30) for _ in range(2 * PAUSE)] == [b""] * (2 * PAUSE)
+    assert await embedding.vector("Ferry") != b""
+    assert await embedding.vector("End") == b""
+    assert [await embedding.vector("Crane") for _ in range(2 * PAUSE)] == [b""] * (2 * PAUSE)
     embedding.close()
 
 
-def test_a_text_that_was_embedded_is_not_sent_again() -> None:
+async def test_a_text_that_was_embedded_is_not_sent_again() -> None:
     embedding = Embedding(MODEL, 10.0)
-    first = embedding.submit("Ferry").result(30)
+    first = await embedding.vector("Ferry")
     embedding.close()
-    assert embedding.submit("Ferry").result(30) == first != b""
+    assert await embedding.vector("Ferry") == first != b""
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.counts import COUNTED_MINUTES
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.packing import join_entries
 from scrapy_neardup.settings import NearDupSettings
@@ -205,43 +204,3 @@ async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(
 def _seconds_ahead(seconds: float) -> Callable[[], float]:
     now = time.time
     return lambda: now() + seconds
-
-
-# Counts of verdicts for people who watch: added up over all processes, bounded, and forgotten after two hours
-
-
-COUNTED = 28_333_333  # a minute
-
-
-@pytest.mark.every_store
-async def test_counts_of_all_processes_are_added_up(open_index: OpenIndex, shared_url: str) -> None:
-    first, second = await open_index(shared_url), await open_index(shared_url)
-    await asyncio.gather(
-        *(index.counts.add(COUNTED, {"original": 2, "story:Ü:1": 1}) for index in (first, second) for _ in range(5))
-    )
-    await second.counts.add(COUNTED + 9, {"duplicate": 1})
-
-    counts = {COUNTED: {"original": 20, "story:Ü:1": 10}, COUNTED + 9: {"duplicate": 1}}
-    assert await first.counts.read(COUNTED - 60, COUNTED + 9) == counts
-    assert await first.counts.read(COUNTED + 1, COUNTED + 8) == {}
-
-
-async def test_a_purge_of_all_removes_them(index: Index) -> None:
-    await index.counts.add(COUNTED, {"original": 1})
-    await index.purge(Selection())
-    assert await index.counts.read(COUNTED, COUNTED) == {}
-
-
-async def test_damaged_counts_are_left_out(open_index: OpenIndex, shared_url: str) -> None:
-    index = await open_index(shared_url)
-    await index.counts.add(COUNTED, {"original": 1})
-    (name,) = await stored(index, "verdicts")
-    await overwrite(index, name, {b"no minute": b"x", b"%d:odd" % COUNTED: b"x"})
-    assert await index.counts.read(COUNTED, COUNTED) == {COUNTED: {"original": 1}}
-
-
-async def test_redis_forgets_them_by_itself(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:
-    index = await open_index(redis_url)
-    await index.counts.add(COUNTED, {"original": 1})
-    (name,) = redis_keys.scan_iter(f"{index.layout.prefix}:verdicts:*")
-    assert 0 < redis_keys.ttl(name) <= 60 * (COUNTED_MINUTES + 10)

@@ -23,10 +23,8 @@ from distributed import Client, as_completed
 from scrapy_neardup.exceptions import InputError, NearDupError
 from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.tools.cluster.exchange import Job, known_value_at, pack, read, unpack, whole_file
-from scrapy_neardup.tools.cluster.originals import write_part
-from scrapy_neardup.tools.cluster.pairs import find_pairs
 from scrapy_neardup.tools.cluster.sketches import Stats, fingerprint, read_file
-from scrapy_neardup.tools.cluster.verdicts import decide
+from scrapy_neardup.tools.cluster.verdicts import decide, find_pairs, write_part
 
 _DOCUMENTS = 20_000  # of a task, about
 _POSTINGS = 1_000_000

@@ -30,8 +30,7 @@ from scrapy_neardup.sketch import has_words, source_hash
 from scrapy_neardup.sketch.origin import Origin
 from scrapy_neardup.sketch.text_sketch import ahead_options, sketch_ahead, unpack_sketch
 from scrapy_neardup.tools.cluster.exchange import POSTINGS, Job, in_order, pack, whole_file, writing
-from scrapy_neardup.tools.lab.archives import read_documents
-from scrapy_neardup.tools.lab.feed import RecordedDocument, take
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_documents, take
 from scrapy_neardup.tools.lab.replay import Judged, OutputFormat, PageReader, document_of
 
 Stats = dict[str, Any]

@@ -22,7 +22,7 @@ SUBCOMMANDS = {
         "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_ACTION=drop",
     ),
     "watch": (
-        "shows what all workers of a window do now, its running events, and what it holds",
+        "shows the running events of a window, its growing stories, and what it holds",
         "--events --store redis://localhost/0",
     ),
     "ask": (

@@ -13,7 +13,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import Addon, checked_settings
+from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.index import Index
@@ -32,7 +32,7 @@ from scrapy_neardup.tools.commands.inputs import (
     option,
     with_store,
 )
-from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped, working
+from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped
 from scrapy_neardup.tools.lab.replay import opened
 
 _PATIENCE = 10.0  # seconds for one receiver
@@ -42,13 +42,6 @@ _PAGE = (
 )
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 _LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
-# What the add-on adds to the settings, and what a project without it adds itself.
-_BY_HAND = {
-    "CapturePipeline": "ITEM_PIPELINES",
-    "NearDupPipeline": "ITEM_PIPELINES",
-    "NearDupDownloaderMiddleware": "DOWNLOADER_MIDDLEWARES",
-    "NearDupSpiderMiddleware": "SPIDER_MIDDLEWARES",
-}
 
 
 class Check(NamedTuple):
@@ -75,8 +68,7 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
-    with working("checking"):
-        checks = await _check_all(options, values)
+    checks = await _check_all(options, values)
     width = max(len(each.name) for each in checks)
     for each in checks:
         if options.json:
@@ -120,54 +112,45 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
-    settings = settings.copy()
     try:
-        if "Addon" in _our_classes(settings, "ADDONS"):
-            Addon().update_settings(settings)
-        found = {each for name in dict.fromkeys(_BY_HAND.values()) for each in _our_classes(settings, name)}
+        is_on = _is_on(settings)
     except ImportError as error:
         return Check("add-on", str(error), f"correct or remove this entry; that of the plugin is {_LINE}")
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Check("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
-    if missing := [part for part in _BY_HAND if part not in found]:
-        return _not_wired(settings, missing)
+    if not is_on and not inside_project():
+        return Check("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
+    if not is_on:
+        mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
+        found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
+        return Check("add-on", found, mend)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
+    if settings.getdict("ADDONS"):
+        settings = settings.copy()
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
     items = settings.getint("CONCURRENT_ITEMS")
     return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
 
 
-def _our_classes(settings: BaseSettings, name: str) -> set[str]:
-    """Return the names of the plugin's classes that a setting turns on, also by classes derived from them.
+def _is_on(settings: BaseSettings) -> bool:
+    """Return whether a project has the add-on, or a class derived from it, or names the pipelines itself.
 
-    Raise ImportError if an entry of the plugin, or any add-on, cannot be loaded. Of others the crawl itself says so.
+    Raise ImportError if an add-on cannot be loaded.
     """
-    found: set[str] = set()
-    for component in [each for each, order in (settings.getdict(name) or {}).items() if order is not None]:
+    is_on = "NearDupPipeline" in str(settings.getdict("ITEM_PIPELINES"))
+    for entry, order in settings.getdict("ADDONS").items():
+        if order is None:
+            continue
         try:
-            classes = getattr(load_object(component), "__mro__", ())
-        except Exception as error:  # noqa: PERF203  importing a module may raise anything
-            if name == "ADDONS" or "scrapy_neardup" in str(component):
-                raise ImportError(f"{component!r}, which cannot be loaded: {error}") from error
-        else:
-            found |= {each.__name__ for each in classes if each.__module__.startswith("scrapy_neardup.")}
-    return found
-
-
-def _not_wired(settings: BaseSettings, missing: list[str]) -> Check:
-    if len(missing) < len(_BY_HAND):
-        found = f"wired by hand, without {' and '.join(f'{part} in {_BY_HAND[part]}' for part in missing)}"
-        mend = f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead'
-        # Without this one items are judged, but bursts of responses take memory and hold up the crawl.
-        return Check("add-on", found, mend, is_warning=missing == ["NearDupDownloaderMiddleware"])
-    if not inside_project():
-        return Check("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
-    mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
-    return Check("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
+            is_on |= issubclass(load_object(entry), Addon)
+        except Exception as error:  # importing a module may raise anything
+            raise ImportError(f"{entry!r}, which cannot be loaded: {error}") from error
+    return is_on
 
 
 async def _check_store(settings: NearDupSettings) -> list[Check]:

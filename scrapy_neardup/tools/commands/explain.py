@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup import Document, Fingerprint, Kind, NearDupDetector, NearDupSettings, Status
+from scrapy_neardup.content.urls import url_identity
+from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.exceptions import NoWindowError
+from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
+from scrapy_neardup.records.documents import Record, new_record, seconds_of
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.findings import Measured
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
 from scrapy_neardup.text.display import counted, one_line, printable
-from scrapy_neardup.tools.ask import is_document_id
+from scrapy_neardup.tools.ask import Ask, is_document_id
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
@@ -22,6 +30,7 @@ from scrapy_neardup.tools.commands.inputs import (
     json_option,
     live_detector,
     option,
+    read_single,
 )
 from scrapy_neardup.tools.commands.terminal import (
     PlainConsole,
@@ -29,16 +38,11 @@ from scrapy_neardup.tools.commands.terminal import (
     print_json,
     print_table,
     print_wrapped,
-    working,
 )
-from scrapy_neardup.tools.lab.comparison import Explanation, StoredDocument, explain_pair, named_document
-from scrapy_neardup.tools.lab.replay import opened
+from scrapy_neardup.tools.lab.replay import document_of, opened
 
 _MOST_SENTENCES = 10  # that are printed
 _LONGEST = 300  # characters of each
-
-Sides = dict[str, tuple[str, StoredDocument]]  # the arguments A and B, each with its document
-
 
 _FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
 
@@ -57,23 +61,63 @@ OPTIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as a store keeps it: one of the window, or one that was just read."""
+
+    key: bytes
+    record: Record
+    kept: StoredText | None = None  # title and text, None if the window does not have them
+    fingerprint: Fingerprint | None = None  # of a document that was just read
+
+    @property
+    def document(self) -> Document:
+        """Return the document, without a text if the window does not have it."""
+        url = self.record.url.decode("utf-8", "replace")
+        title = self.record.title.decode("utf-8", "replace")
+        text = self.kept.text if self.kept else ""
+        return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How two fingerprints compare, and the verdict on the second document if only the first one came before.
+
+    Resemblance and containment are estimated, in [0, 1].
+    """
+
+    status: Status
+    kind: Kind | None
+    why: tuple[str, ...]
+    resemblance: float
+    containment: float
+    score: float  # compared with the thresholds
+    share: float | None  # of the text of the second that the first holds; None if it is no match
+    terms: tuple[str, ...]  # that the topics share, as words of the second; those that add most come first
+    changes: tuple[str, ...]  # of figures, times and codes; none if the window lacks a text
+    sentences: tuple[tuple[str, str, str], ...]  # that differ: in the first text ("" if it has none like it), in the
+    # second, and in what they differ
+
+
+Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its document
+
+
 async def run(options: Options, values: Values) -> int:
     if options.b is None:
         return await _list_similar(options, values)
-    with working("reading the documents"):
-        sides, comparison = await _explain(options, values)
-    if empty := [given for given, each in sides.values() if each.fingerprint and not has_words(each.document.text)]:
+    sides, found = await _explain(options, values)
+    if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
         return 1
     if not options.json:
-        _print(sides, comparison)
+        _print(sides, found)
         return 0
-    documents = {
-        name.lower(): {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
-        for name, (given, each) in sides.items()
-    }
-    print_json({**documents, **asdict(comparison)})
+    a, b = (
+        {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
+        for given, each in sides
+    )
+    print_json({"a": a, "b": b, **asdict(found)})
     return 0
 
 
@@ -86,21 +130,91 @@ async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation
                 raise
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        a = await named_document(detector, options.a)
-        b = await named_document(detector, options.b)
-        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b)
+        a = await _named_document(detector, options.a)
+        b = await _named_document(detector, options.b)
+        return [(options.a, a), (options.b, b)], explain_pair(detector, a, b)
+
+
+async def _named_document(detector: NearDupDetector, name: str) -> StoredDocument:
+    """Return the document of the window with this id, or the newest one of this page, or else the file or line.
+
+    A document that is read is not registered. Raise InputError if there is no such document.
+    """
+    if is_document_id(name) or url_identity(name):
+        key, record = await Ask(detector).find(name)
+        return StoredDocument(key, record, await detector.index.documents.text_of(record))
+    document = document_of(read_single(name, detector.settings), detector)
+    if detector.embedding is not None:
+        document = await detector.embedding.ask(document)
+    return as_stored(detector, document)
+
+
+def as_stored(detector: NearDupDetector, document: Document) -> StoredDocument:
+    """Return a document as a store would keep it. It is not registered."""
+    fingerprint = detector.sketcher.fingerprint(document)
+    kept = StoredText.of(document.title, document.text)
+    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
+
+
+def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Explanation:
+    """Judge the second document as if the window held only the first one."""
+    judge = detector.index.documents.judge
+    texts = {first.key: first.kept} if first.kept else {}
+    pair = Pair(first.key, second.record, first.record, judge.policy)
+    decision = judge.decide(second.document, second.record, [pair], texts)
+    judged = decision.verdict
+    notes = []
+    for name, each in (("A", first), ("B", second)):
+        if each.record.is_boilerplate:
+            notes.append(f"all of {name} is boilerplate: only the same page matches")
+        elif each.record.is_too_short:
+            notes.append(f"{name} is too short to compare: only exact repeats match")
+    weight = _weight_of_shared_keys(first, second)
+    if weight is not None:
+        notes.append(str(weight))
+        if not weight.is_reached:
+            notes.append("so they are never compared; if they were:")
+            judged = judge.decide(second.document, second.record, []).verdict
+    share = None
+    sentences: list[tuple[str, str, str]] = []
+    if decision.match is not None:
+        share = decision.match.pair.share
+        if (compared := decision.match.pair.comparison) is not None:
+            sentences = [(each.partner, each.text, each.shown) for each in compared.differing]
+    return Explanation(
+        status=judged.status,
+        kind=judged.kind,
+        why=(*notes, *decision.trace),
+        resemblance=pair.likeness.similarity,
+        containment=pair.likeness.containment,
+        score=pair.likeness.score,
+        share=share,
+        terms=shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text),
+        changes=decision.verdict.changes,
+        sentences=tuple(sentences),
+    )
+
+
+def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Measured | None:
+    """Return by which weight an index would find the first document, None if a document is of a window."""
+    if first.fingerprint is None or second.fingerprint is None:
+        return None
+    keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
+    own = (*second.fingerprint.identity_keys, *second.fingerprint.text_keys)
+    weights = dict(zip(own, weights_of(second.fingerprint), strict=True))
+    shared = sum(weights[key] for key in weights.keys() & keys)
+    return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
 
 
 def _print(sides: Sides, found: Explanation) -> None:
-    for name, (given, stored) in sides.items():
-        document = stored.document
+    for name, (given, each) in zip("AB", sides, strict=True):
+        document = each.document
         title = " ".join(document.title.split())
-        if stored.fingerprint:  # it was just read
+        if each.fingerprint:  # it was just read
             print_wrapped(f"{name}  {title}", hanging=3)
             print(printable(f"   {given}"))
         else:
-            seen = iso(int(document.seen_at))[:16].replace("T", " ")
-            print_wrapped(f"{name}  {document.id}  {seen} UTC  {title}", hanging=3)
+            print_wrapped(f"{name}  {document.id}  {_minute(iso(int(document.seen_at)))}  {title}", hanging=3)
             print(printable(f"   {document.url}"))
     _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
     print()
@@ -110,15 +224,9 @@ def _print(sides: Sides, found: Explanation) -> None:
     print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
     if found.terms:
         _print_lines("Terms in common", [", ".join(found.terms)])
-    _print_sentences(found)
-
-
-def _print_sentences(found: Explanation) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
-        rows = {"A": old or "no such sentence", "B": new}
-        if differs != new:
-            rows["differs"] = differs
-        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows.items()])
+        shown = {"A": old or "no such sentence", "B": new} | ({} if differs == new else {"differs": differs})
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in shown.items()])
     if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 
@@ -130,12 +238,15 @@ def _print_lines(title: str, lines: Sequence[str]) -> None:
         print_wrapped(line, 2)
 
 
+def _minute(time: str) -> str:
+    return f"{time[:16].replace('T', ' ')} UTC"
+
+
 async def _list_similar(options: Options, values: Values) -> int:
-    with working("asking the window"):
-        async with live_detector(options, values) as detector:
-            answer = await coverage_of(detector, options.a)
-            if not answer["story"]:
-                await explain_emptiness(detector)
+    async with live_detector(options, values) as detector:
+        answer = await coverage_of(detector, options.a)
+        if not answer["story"]:
+            await explain_emptiness(detector)
     rows = [{"like": "copy", **row} for row in answer["copies"]]
     rows += [{"like": "related", **row} for row in answer["reports"]]
     if options.json:
@@ -148,6 +259,6 @@ async def _list_similar(options: Options, values: Values) -> int:
         # No url is broken, so that it can be copied.
         why = f" by {row['why']}" if row["why"] else ""
         print()
-        print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {row['like']}{why}  {row['title']}", hanging=4)
+        print_wrapped(f"{_minute(row['time'])}  {row['like']}{why}  {row['title']}", hanging=4)
         print(printable(f"    {row['url'] or row['id']}"))
     return 0

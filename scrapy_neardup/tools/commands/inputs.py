@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import math
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.crawl.component import locate_files
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
 from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
 from scrapy_neardup.tools.commands.terminal import print_error, track
-from scrapy_neardup.tools.lab.comparison import read_single
-from scrapy_neardup.tools.lab.feed import RecordedDocument
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened
 
 Option = tuple[tuple[str, ...], dict[str, Any]]  # of a subcommand, see ``option``
@@ -32,6 +33,7 @@ Options = argparse.Namespace  # the options that were given
 Values = dict[str, Any]  # of settings, by their names
 
 STDOUT = Path("-")  # wherever a command takes the name of an output file
+_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 
 def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
@@ -134,6 +136,44 @@ async def coverage_of(detector: NearDupDetector, name: str) -> Answer:
         return await ask.coverage(url=name)
     page = await asyncio.to_thread(read_single, name, detector.settings)
     return await ask.coverage(page.text, title=page.title, url=page.recorded.url)
+
+
+def read_single(name: str, settings: NearDupSettings) -> RecordedPage:
+    """Return the named page with its main content. Raise InputError, which repeats the name."""
+    with PageReader(settings, workers=1) as reader:
+        (page,) = reader.read([_find(name, settings)])
+    if page.error is not None:
+        raise InputError(page.error)
+    return page
+
+
+def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
+    before, _, wanted = name.partition("#")
+    for path in filter(Path.is_file, map(Path, (name, before))):
+        if wanted and path == Path(before):
+            return _line(path, wanted)
+        if _JSON_LINES_NAME.search(name):
+            first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
+            raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
+        try:
+            content = decode_html(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+        if content.lstrip().startswith("<"):
+            return RecordedDocument(1, name, name, html=content)
+        return RecordedDocument(1, name, name, text=content)
+    raise InputError(
+        f"{name}: there is no such file; a document is a url or id of the window, INPUT#id of JSON lines, or a file"
+    )
+
+
+def _line(path: Path, wanted: str) -> RecordedDocument:
+    known = "no line has an id"
+    for entry in read_feed(path):
+        if str(entry.id) == wanted:
+            return entry
+        known = f"line {entry.line} has the id {str(entry.id)!r}"
+    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:

@@ -29,8 +29,7 @@ from scrapy_neardup.tools.commands.inputs import (
     workers_option,
 )
 from scrapy_neardup.tools.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
-from scrapy_neardup.tools.lab.archives import read_documents
-from scrapy_neardup.tools.lab.feed import RecordedDocument, needed, shown
+from scrapy_neardup.tools.lab.feed import RecordedDocument, needed, read_documents, shown
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"

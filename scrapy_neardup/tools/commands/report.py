@@ -17,7 +17,7 @@ from scrapy_neardup.tools.commands.terminal import print_wrapped, track
 from scrapy_neardup.tools.lab.feed import STDIN
 from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather
-from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates, read_known
+from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates
 
 REPORT = Path("report.html")
 
@@ -52,7 +52,7 @@ OPTIONS = (
         "--since",
         metavar="WHEN",
         default="",
-        help="begin the page with what is new since WHEN: a time (2026-11-26T08:00), or the file of the last report",
+        help="begin the page with what is new since WHEN, such as 2026-11-26T08:00",
     ),
     option(
         "--digest",
@@ -84,9 +84,6 @@ def run(options: Options, values: Values) -> int:
     output = options.output or (STDOUT if options.digest else REPORT)
     refuse_overwriting([output], inputs)
     since = _since(options.since, configured.zone) if options.since else None
-    if options.since and since is None:
-        told = "the digest tells of the last 24 hours" if options.digest else "everything is new"
-        print_wrapped(f"--since {options.since}: no such file, so {told}. Is this the first report?", stderr=True)
     if inputs.count(STDIN) > 1:
         raise InputError("-: standard input can be read only once")
     with ExitStack() as stack:
@@ -105,19 +102,11 @@ def run(options: Options, values: Values) -> int:
     return int(bool(gathered.problems))
 
 
-def _since(given: str, zone: tzinfo) -> Period | None:
-    """Return the period since a time, or since a report, None if that report does not exist yet."""
-    path = Path(given)
-    if path.suffix == REPORT.suffix:
-        if not path.is_file():
-            return None
-        if (known := read_known(path.read_bytes())) is None:
-            raise InputError(f"--since {given}: is no report that this command wrote")
-        return Period("since the last report", known=known)
+def _since(given: str, zone: tzinfo) -> Period:
     try:
         time = datetime.fromisoformat(given.replace("Z", "+00:00"))
     except ValueError as error:
-        raise InputError(f"--since {given}: give the last report, or a time such as 2026-11-26T08:00") from error
+        raise InputError(f"--since {given}: give a time such as 2026-11-26T08:00") from error
     if time.tzinfo is None:
         time = time.replace(tzinfo=zone)
     return Period(f"since {time.astimezone(zone):%Y-%m-%d %H:%M}", time.timestamp())

@@ -8,9 +8,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from rich.console import Console, JustifyMethod
@@ -128,24 +126,8 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
-    with counting(unit, total) as count:
-        for item in items:
-            yield item
-            count(1)
-
-
-@contextmanager
-def counting(unit: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    """Show how much of a total is done, and how long the rest will take, if standard error is a terminal.
-
-    Yield the function that counts: it takes the number that was done since its last call.
-    """
-    console = Console(stderr=True)
+    """Show how much of a total is done, and how long the rest will take, if standard error is a terminal."""
     columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, redirect_stdout=False, disable=not sys.stderr.isatty()) as progress:
-        yield partial(progress.advance, progress.add_task(unit, total=total))
-
-
-def working(on: str) -> AbstractContextManager[object]:
-    """Show that the command works, for as long as the context lasts, if standard error is a terminal."""
-    return Console(stderr=True).status(printable(on)) if sys.stderr.isatty() else nullcontext()
+    is_shown = sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=not is_shown) as progress:
+        yield from progress.track(items, total)

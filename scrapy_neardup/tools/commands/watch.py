@@ -1,12 +1,10 @@
-"""``scrapy neardup watch``: what all workers of a window do now, its events, and what it holds."""
+"""``scrapy neardup watch``: the events and growing stories of a window, and what it holds."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import time
-from collections import Counter
-from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
@@ -16,7 +14,6 @@ from rich.live import Live
 from rich.text import Text
 
 from scrapy_neardup import NearDupDetector
-from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.layout import SLICE
@@ -35,22 +32,15 @@ from scrapy_neardup.tools.commands.inputs import (
     number_from,
     option,
 )
-from scrapy_neardup.tools.commands.terminal import (
-    PlainConsole,
-    print_json,
-    print_table,
-    table_of,
-    verdict_labels,
-    working,
-)
+from scrapy_neardup.tools.commands.terminal import PlainConsole, print_json, print_table, table_of
 
-_SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
+_SPANS = {"10 minutes": 600, "hour": 3600}  # seconds
 _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
 _INTERVAL = 2.0  # seconds between refreshes
 
-# What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour.
+# What is shown, as ``--json`` prints it.
 View = dict[str, Any]
 
 
@@ -59,7 +49,6 @@ OPTIONS = (
     NAMESPACE,
     option("--events", action="store_true", help="list the running events and their members, and end"),
     option("--window", action="store_true", help="show what the window holds and how it is set up, and end"),
-    option("--once", action="store_true", help="print the view once, for scripts"),
     option(
         "--members",
         metavar="N",
@@ -67,7 +56,7 @@ OPTIONS = (
         default=_MEMBERS,
         help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
     ),
-    json_option("one JSON object for each refresh; with --events one special report a line"),
+    json_option("one JSON object; with --events one special report a line"),
 )
 
 
@@ -85,41 +74,30 @@ async def run(options: Options, values: Values) -> int:
 
 
 async def _watch(detector: NearDupDetector, options: Options) -> None:
-    console = PlainConsole()
     view = await look(detector)
-    if not view["verdicts"]:
+    if not view["stories"] and not view["events"]:
         await explain_emptiness(detector)
-    is_live = sys.stdout.isatty() and not options.json and not options.once
-    with Live(console=console, auto_refresh=False) if is_live else nullcontext() as live:
+    if options.json:
+        print_json(view)
+        return
+    console = PlainConsole()
+    if not sys.stdout.isatty():
+        console.print(_drawn(view))
+        return
+    with Live(console=console, auto_refresh=False) as live:
         while True:
-            if live is not None:
-                live.update(_drawn(view, detector), refresh=True)
-            elif options.json:
-                print_json(view)
-            else:
-                console.print(_drawn(view, detector))
-            sys.stdout.flush()
-            if options.once:
-                return
+            live.update(_drawn(view), refresh=True)
             await asyncio.sleep(_INTERVAL)
             view = await look(detector)
 
 
 async def look(detector: NearDupDetector) -> View:
     now = int(time.time())
-    minute = now // 60
-    minutes = await detector.index.counts.read(minute - max(_SPANS.values()), minute)
-    # The present minute has just begun, so a span ends with the minute before it, and shows both.
-    spans = {
-        name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
-        for name, length in _SPANS.items()
-    }
     threshold = await detector.stories.threshold(now)
     return {
         "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
         "namespace": detector.settings.window_namespace,
         "store": without_password(detector.settings.store),
-        "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in sorted(spans["hour"])},
         "stories": await _growing(detector.index, now),
         "events": [
             {
@@ -138,13 +116,14 @@ async def look(detector: NearDupDetector) -> View:
 
 async def _growing(index: Index, now: int) -> list[View]:
     newest, _ = await index.changes.newest(_CHANGES_LOOKED_AT)
-    longest = 60 * max(_SPANS.values())
-    read = await index.changes.stories([each.story for each in newest if seconds_of(each.document) > now - longest])
+    read = await index.changes.stories(
+        [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
+    )
     grown: list[View] = [
         {
             "story": story.id,
             "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
-            **{span: sum(at > now - 60 * length for at in story.times) for span, length in _SPANS.items()},
+            **{span: sum(at > now - length for at in story.times) for span, length in _SPANS.items()},
         }
         for story, members in {each[0].id: each for each in read.values()}.values()
         if story.items > 1
@@ -156,31 +135,21 @@ def _level(report: View) -> str:
     return "muted" if report["is_muted"] else str(report["level"])
 
 
-def _drawn(view: View, detector: NearDupDetector) -> Group:
+def _drawn(view: View) -> Group:
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
     parts: list[Any] = [Text(printable(heading))]
     if view["warning"]:
         parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
-    verdicts = _verdict_rows(view["verdicts"], "dropped" if detector.index.policy.drops else "would be dropped")
     stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
     for title, headings, rows in (
         ("running events, items counted up to now", columns, events),
-        ("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts),
         ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
     ):
         if rows:
             parts.append(table_of(title, headings, rows))
     return Group(*parts)
-
-
-def _verdict_rows(verdicts: View, dropped: str) -> list[list[str]]:
-    total = {span: sum(verdicts.get(status, {}).get(span, 0) for status in STATUSES) for span in _SPANS}
-    rows = [("all", total), *((label, verdicts[name]) for name, label in verdict_labels(verdicts).items())]
-    if "would_drop" in verdicts:
-        rows.append((dropped, verdicts["would_drop"]))
-    return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]
 
 
 async def _list_events(detector: NearDupDetector, options: Options) -> None:
@@ -225,9 +194,8 @@ def _short(time: str) -> str:
 
 
 async def _show_window(detector: NearDupDetector, options: Options) -> None:
-    with working("reading the window"):
-        summary = await detector.index.summary()
-        await explain_emptiness(detector, summary)
+    summary = await detector.index.summary()
+    await explain_emptiness(detector, summary)
     configuration = {
         **asdict(detector.preset),
         "window": detector.settings.window,

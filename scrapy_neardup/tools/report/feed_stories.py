@@ -19,7 +19,7 @@ from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import coverage_words
-from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
+from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line
 
 _COPIES = ("duplicate", "update")
 _FIRST = ("original", "related")  # of their articles
@@ -44,14 +44,13 @@ class Signal(NamedTuple):
     time: float
     words: str  # "9 dead, was 4", as the alert has them
     lead: str
-    key: bytes
     pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
     states: tuple[State, ...] = ()  # of the ledger
     section: str = ""
 
 
 class Period(NamedTuple):
-    """What is told together: what has a time from ``start`` on and before ``end``, or what a report did not know.
+    """What is told together: what has a time from ``start`` on and before ``end``.
 
     Times are Unix seconds. What has no time is only of the whole time.
     """
@@ -59,11 +58,8 @@ class Period(NamedTuple):
     name: str
     start: float = -math.inf
     end: float = math.inf
-    known: frozenset[bytes] | None = None  # the keys of that report
 
     def has(self, told: Row | Signal) -> bool:
-        if self.known is not None:
-            return told.key not in self.known
         return self.start == -math.inf if told.time is None else self.start <= told.time < self.end
 
 
@@ -302,10 +298,9 @@ def _signal(report: SpecialReport) -> Signal | None:
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
     lead = clean_line(report.get("lead"), LONGEST_TITLE)
-    key = key_of(story_id(report), level, time)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
     states = tuple(map(_state, _objects(report, "facts")))
-    return Signal(level, time, words, lead, key, tuple(pages), states, _name(report.get("section"))) if time else None
+    return Signal(level, time, words, lead, tuple(pages), states, _name(report.get("section"))) if time else None
 
 
 def _state(fact: Mapping[str, Any]) -> State:
@@ -321,7 +316,7 @@ def _signal_of_item(row: Row) -> Signal | None:
     if row.event not in LEVELS or row.time is None:
         return None
     words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line)
-    return Signal(row.event, row.time, words or row.title, "", row.key, (row.url,) if words else ())
+    return Signal(row.event, row.time, words or row.title, "", (row.url,) if words else ())
 
 
 def _time(value: Mapping[str, Any]) -> float:

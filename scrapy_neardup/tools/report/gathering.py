@@ -149,9 +149,9 @@ def gather(
     ``track`` passes on the lines that it is given, and may show how many have come.
     """
     gathered = Gathered(settings, feeds, documents, dropped)
-    earlier = set[bytes]()
+    earlier = set[tuple[object, ...]]()
     for path in (*feeds, *dropped):
-        keys = set[bytes]()
+        visits = set[tuple[object, ...]]()
         for line in track(read_rows(path)):
             if line.error is not None:
                 gathered.note_problem(line.error)
@@ -160,9 +160,9 @@ def gather(
             else:
                 row = gathered.add(line.row)
                 row.is_dropped = path in dropped
-                row.is_again = row.key in earlier
-                keys.add(row.key)
-        earlier |= keys
+                row.is_again = row.visit in earlier
+                visits.add(row.visit)
+        earlier |= visits
     _add_documents(gathered)
     for raw in items_of(gathered.events, {name for row in gathered.rows for name in (row.url, row.id)}):
         gathered.add(raw).is_reported = True

@@ -8,18 +8,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
 from functools import cache, partial
 from importlib.resources import files
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.evidence.lead import find_lead, tells_headline
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.stories.rules import DAY
@@ -38,18 +36,13 @@ from scrapy_neardup.tools.report.news import (
     told_figures,
 )
 from scrapy_neardup.tools.report.payload import (
-    ReviewPair,
     add_texts,
-    choose_pairs,
     choose_stories,
     inert_json,
-    mark_text,
-    number_words_of,
     payload_of,
-    review_data,
     size_of,
 )
-from scrapy_neardup.tools.report.rows import LONGEST_NAME, ROW_KEY_BYTES, UNTAGGED, Row, clean_line, web_address
+from scrapy_neardup.tools.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,9 +63,7 @@ _MOST_LEADS = 20  # members in which a lead is looked for
 _HERE = files("scrapy_neardup.tools.report")
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
-_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
-
-_KNOWN = re.compile(rb'<script type="text/plain" id="known">([A-Za-z0-9+/=]*)</script>')
+_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "page")
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 
@@ -106,19 +97,15 @@ def build_report(
     settings = gathered.settings
     preset = settings.resolved_preset()
     links, stories = _stories_of(gathered)
-    pairs = choose_pairs(gathered.rows, links)
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each.period == ALL)
-    known = pack_keys(gathered.rows, stories)
-    room = most_bytes - _FRAME - len(known)
+    room = most_bytes - _FRAME
     chosen = choose_stories(stories, min(_MOST_LIST, room))
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
-    wanted = _wanted_texts(stories, pairs)
+    wanted = _wanted_texts(stories)
     texts = gathered.texts(set(wanted))
-    sketcher = sketcher_of(settings)
-    passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
-    with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
+    with_text = add_texts(payload, wanted, texts, room - size_of([payload.items, payload.stories]))
     notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.
@@ -130,16 +117,11 @@ def build_report(
         "stories": payload.stories,
         "texts": payload.texts,
         "verdicts": VERDICTS,
-        "review": review_data(pairs, payload),
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
-        # When each period begins and ends; True for the whole time, False for what is new.
-        "periods": [
-            each == ALL if each == ALL or each.known is not None else (each.start, min(each.end, _NEVER))
-            for each in tellings
-        ],
-        "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
+        # When each period begins and ends; True for the whole time.
+        "periods": [each == ALL or (each.start, min(each.end, _NEVER)) for each in tellings],
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
     policy = (
@@ -159,9 +141,7 @@ def build_report(
         most_listed=most_listed,
         lead_of=partial(_lead_of, texts=texts),
         notes=notes,
-        pairs=pairs,
         payload=payload,
-        known=known,
         drop_share=settings.drop_share,
         most_sources=_MOST_SOURCES,
         feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
@@ -182,7 +162,7 @@ def build_digest(
     now: float | None = None,
     most_listed: int = MOST_LISTED,
 ) -> bytes:
-    """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
+    """Return the news since a time, or else of the last 24 hours, as one e-mail of plain text."""
     zone = gathered.settings.zone
     links, stories = _stories_of(gathered)
     now = now or time.time()
@@ -213,20 +193,6 @@ def build_digest(
     return message.as_bytes()
 
 
-def pack_keys(rows: Iterable[Row], stories: Iterable[FeedStory]) -> str:
-    """Return the keys of everything that a report knows, for the next report."""
-    keys = {row.key for row in rows} | {signal.key for story in stories for signal in story.signals}
-    return base64.b64encode(b"".join(sorted(keys))).decode()
-
-
-def read_known(page: bytes) -> frozenset[bytes] | None:
-    """Return the keys that ``pack_keys`` left in a page, None if it has none."""
-    if (found := _KNOWN.search(page)) is None:
-        return None
-    keys = base64.b64decode(found[1])
-    return frozenset(keys[place : place + ROW_KEY_BYTES] for place in range(0, len(keys), ROW_KEY_BYTES))
-
-
 def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
     rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
     leads = (find_lead(row.title, texts[row.number]) for row in rows)
@@ -240,15 +206,13 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     return links, stories
 
 
-def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[ReviewPair]) -> list[int]:
-    """Return the rows whose texts the page should have: the pairs to review, then stories, the largest first.
+def _wanted_texts(stories: Sequence[FeedStory]) -> list[int]:
+    """Return the rows whose texts the page should have, those of the largest stories first.
 
     The text of a story's only item can be compared with nothing.
     """
-    reviewed = (row for pair in pairs for row in (pair.match, pair.row))
-    members = (row for story in stories if len(story.members) > 1 for row in story.members)
-    numbers = dict.fromkeys(row.number for row in chain(reviewed, members))
-    return list(islice(numbers, _MOST_TEXTS))
+    members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
+    return list(islice(members, _MOST_TEXTS))
 
 
 def _hash(content: str) -> str:

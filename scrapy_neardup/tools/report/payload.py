@@ -1,4 +1,4 @@
-"""The data of a page: items, stories and texts as JSON, and the pairs of a review.
+"""The data of a page: items, stories and texts as JSON.
 
 JSON is written so that nothing in it can end a script element or become markup, whatever a title or text contains.
 """
@@ -6,18 +6,13 @@ JSON is written so that nothing in it can end a script element or become markup,
 from __future__ import annotations
 
 import json
-import random
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
-from scrapy_neardup.evidence.figures.number_words import number_words
-from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
-from scrapy_neardup.text.folding import fold
 from scrapy_neardup.tools.report.feed_stories import FeedStory, Links, Period, on_one_site
 from scrapy_neardup.tools.report.news import PeriodNews
 from scrapy_neardup.tools.report.rows import Row
@@ -25,36 +20,7 @@ from scrapy_neardup.tools.report.rows import Row
 MOST_ITEMS = 20_000  # that a page lists
 
 _ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
-_WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-
-_MOST_OF_A_KIND = 20
-LINKED = ("duplicate", "update", "related")
-
-
-def mark_text(text: str, sketcher: Sketcher) -> list[str]:
-    """Cut a text into passages: in turn those that a fingerprint has, and the short lines that it leaves out.
-
-    Short lines with only spaces between them are one passage. A whole line has its line end.
-    """
-    passages: list[str] = []
-    end = 0
-    done = 0
-    for line, _, is_long in sketcher.read_texts([text])[0].read_lines:
-        stripped = line.strip()
-        start = text.find(stripped, end) if stripped else -1
-        if start < 0:
-            continue
-        end = start + len(stripped)
-        if not is_long:
-            is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
-            end += is_whole
-            if passages and not text[done:start].strip():
-                passages[-1] += text[done:end]
-            else:
-                passages += [text[done:start], text[start:end]]
-            done = end
-    return [*passages, text[done:]]
 
 
 @dataclass(slots=True)
@@ -64,7 +30,7 @@ class Payload:
     items: list[dict[str, Any]]
     stories: list[dict[str, Any]]
     places: dict[int, int]  # row number -> position of the item
-    texts: dict[int, list[str]] = field(default_factory=dict)  # passages, by the position of the item
+    texts: dict[int, str] = field(default_factory=dict)  # by the position of the item
 
 
 def inert_json(value: object) -> str:
@@ -105,9 +71,8 @@ def payload_of(
     """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
-    since = next(iter(tellings))  # if there is such a period, it is the first one
     alone = on_one_site(all_rows, links)
-    items = [_item(row, places, links, since, is_alone=row.number in alone) for row in rows]
+    items = [_item(row, places, links, is_alone=row.number in alone) for row in rows]
     lists = {
         "events": [set(news.events) for news in all_news],
         "figures": [{story for story, _ in news.figures} for news in all_news],
@@ -116,7 +81,7 @@ def payload_of(
     return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
     place = match and places.get(match.number)
     names = (
@@ -143,7 +108,6 @@ def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, i
         "dropped": row.is_dropped,
         "again": row.is_revisit,
         "isOnOneSite": is_alone,
-        "isNew": since.known is not None and since.has(row),
     }
     return {name: value for name, value in found.items() if value not in (None, "", ()) and value is not False}
 
@@ -168,49 +132,10 @@ def _size_of_story(story: FeedStory) -> dict[str, Any]:
     return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
 
 
-def number_words_of(text: str) -> list[str]:
-    """Return the words that are numbers in this text, folded: "four", "zwolf"."""
-    return sorted(number_words(_WORD.findall(fold(text).casefold())))
-
-
-def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
+def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, str], most: int) -> int:
     """Add texts in this order until they have more than ``most`` bytes. Return how many there are then."""
     chosen = [number for number in numbers if number in texts and number in payload.places]
     sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
     fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
     payload.texts |= {payload.places[number]: texts[number] for number, _ in fitting}
     return len(payload.texts)
-
-
-class ReviewPair(NamedTuple):
-    """A match and the item that was judged to be like it. ``group`` is the sample that the pair belongs to."""
-
-    match: Row
-    row: Row
-    group: str
-
-
-def choose_pairs(rows: Sequence[Row], links: Links) -> list[ReviewPair]:
-    """Return a sample of each kind: the same pairs for the same feeds."""
-    groups: defaultdict[str, list[ReviewPair]] = defaultdict(list)
-    for row in rows:
-        if row.status in LINKED and (match := links.match(row)) is not None:
-            group = f"{row.status}, {row.kind}" if row.kind else row.status
-            groups[group].append(ReviewPair(match, row, group))
-    sampler = random.Random(0)
-    return [pair for pairs in groups.values() for pair in sampler.sample(pairs, min(_MOST_OF_A_KIND, len(pairs)))]
-
-
-def review_data(pairs: Sequence[ReviewPair], payload: Payload) -> dict[str, Any]:
-    """Return the pairs of a review for the scripts, with ids by which ``eval`` knows the documents."""
-    places = payload.places
-    pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
-    rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
-    names = Counter(row.id or row.url for row in rows.values())
-    ids = {number: row.id or row.url for number, row in rows.items()}
-    return {
-        "pairs": [
-            {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
-        ],
-        "ids": {places[n]: name if names[name] == 1 else f"{name} (item {n + 1})" for n, name in ids.items()},
-    }

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from sys import intern
 from typing import Any
 
@@ -34,8 +33,6 @@ _LONGEST_CHANGES = 5_000
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 _RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time
-
-ROW_KEY_BYTES = 5  # two of a million keys are the same with a probability of 10⁻⁶ for each key
 
 _TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
@@ -98,11 +95,12 @@ class Row:
     is_again: bool = False  # in an earlier feed too
     is_reported: bool = False  # known from the report of an event only
     document: int = -1  # position among the recorded documents
-    key: bytes = field(init=False)  # the same in the feeds of all runs that met the page unchanged
 
-    def __post_init__(self) -> None:
-        visit = (self.time, self.changes) if self.status == "update" else ()  # an update is new in each run
-        self.key = key_of(self.url or self.id or self.number, self.title, *visit)
+    @property
+    def visit(self) -> tuple[object, ...]:
+        """Return what is the same in the feeds of all runs that met the page unchanged. An update is new in each."""
+        when = (self.time, self.changes) if self.status == "update" else ()
+        return self.url or self.id or self.number, self.title, *when
 
     @property
     def is_revisit(self) -> bool:
@@ -118,11 +116,6 @@ class Row:
         """Return the share of its text that its match lacks, in [0, 1]."""
         held = self.similarity if self.share is None else self.share
         return 0.0 if held is None else 1 - held
-
-
-def key_of(*values: object) -> bytes:
-    """Return a short hash, by which a later report knows a thing again."""
-    return blake2b("\n".join(map(str, values)).encode(), digest_size=ROW_KEY_BYTES).digest()
 
 
 class RowFormat:

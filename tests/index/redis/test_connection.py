@@ -208,8 +208,6 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
         events += detector.take_events()
         await detector.confirm_events()
         await Ask(detector).events()
-        await detector.index.counts.add(1, {"original": 1})
-        await detector.index.counts.read(0, 2)
         await detector.index.documents.records()
         await detector.index.summary()
         await detector.purge(source=f"{paper}.example")

@@ -187,7 +187,6 @@ async def _fill(file: Path) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "watch", token="t"))
     await index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
-    await index.counts.add(5, {"original": 1})
     await index.close()
 
 
@@ -224,7 +223,6 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield index.documents.records()
     yield index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
     yield index.learned.add_frequencies("terms", NOTHING)
-    yield index.counts.read(0, 10)
     yield index.runs.beat()
     yield index.events.take_over(0)
     yield index.events.ended(0)

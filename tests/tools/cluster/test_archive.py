@@ -24,8 +24,7 @@ from json_lines import read_lines, write_lines
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.commands import add_arguments, run_subcommand
-from scrapy_neardup.tools.lab.archives import read_documents
-from scrapy_neardup.tools.lab.feed import read_feed
+from scrapy_neardup.tools.lab.feed import read_documents, read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
 
 distributed = pytest.importorskip("distributed")
@@ -33,7 +32,7 @@ warc = pytest.importorskip("fastwarc.warc")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from scrapy_neardup.tools.cluster import archive, exchange, pairs  # noqa: E402
+from scrapy_neardup.tools.cluster import archive, exchange, verdicts  # noqa: E402
 
 NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
@@ -244,7 +243,7 @@ def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str
 def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In bounded memory: also if the postings of one key are in several spans of time, runs and files."""
     monkeypatch.setattr(exchange, "_MOST_BUFFERED", 500)
-    monkeypatch.setattr(pairs, "_TOGETHER", 300)
+    monkeypatch.setattr(verdicts, "_MOST_IN_MEMORY", 300)
     draw = np.random.default_rng(1)
     seconds = draw.permutation(3000) * 16
     keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000)
@@ -256,7 +255,7 @@ def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monke
     with exchange.writing(job.file("ids", 0)) as add:
         add(([1, 7, 7, 9, 1 << 63], [*map(exchange.pack, ("d", "a", "a", "b", "c"))]))
     before = {each.path for each in psutil.Process().open_files()}
-    counts = pairs.find_pairs(job, 3, 0, 0, 1 << 64)["counts"]
+    counts = verdicts.find_pairs(job, 3, 0, 0, 1 << 64)["counts"]
     found = exchange.read(job.file("pairs", 0))
     assert {each.path for each in psutil.Process().open_files()} == before  # however many files there are
 

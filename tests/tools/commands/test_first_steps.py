@@ -51,7 +51,7 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
     before, one, other = window.read_bytes(), "in.jsonl#d1", "in.jsonl#d2"
     for command in (
         ("watch", "--window"),
-        ("watch", "--once"),
+        ("watch",),
         ("watch", "--events"),
         ("ask", "coverage", one),
         ("explain", one, other),
@@ -63,7 +63,7 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
     assert [path.name for path in tmp_path.glob("window.sqlite-*")] == []
 
 
-@pytest.mark.parametrize("option", ["--window", "--once", "--events"])
+@pytest.mark.parametrize("option", ["--window", "--json", "--events"])
 def test_an_empty_file_does_not_become_a_window(tmp_path: Path, option: str) -> None:
     (tmp_path / "window.sqlite").touch()
     done = neardup(tmp_path, "watch", option, "--store", STORE)
@@ -87,22 +87,12 @@ def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(projec
 def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     wire = [site.publish(f"/{name}", page(article("wire"))) for name in range(4)]
     other = site.publish("/other", page(article("other")))
-    teaser = site.publish("/photo", page(""))
-    for urls in ([*wire[:2], other], [*wire[2:], teaser]):
+    for urls in ([*wire[:2], other], wire[2:]):
         project.crawl(ITEM_A_PAGE, urls=urls)
 
-    done = neardup(project.folder, "watch", "--once", "--json", "--store", "sqlite:///.scrapy/neardup.sqlite")
+    done = neardup(project.folder, "watch", "--json", "--store", "sqlite:///.scrapy/neardup.sqlite")
     assert done.returncode == 0, done.stderr
     view = json.loads(done.stdout)
-    hour = {name: counts["hour"] for name, counts in view["verdicts"].items()}
-    assert hour == {
-        "original": 2,
-        "duplicate": 3,
-        "duplicate/exact": 3,
-        "would_drop": 3,
-        "unchecked": 1,
-        "unchecked/too-short": 1,
-    }
     (story,) = view["stories"]
     assert (story["hour"], story["headline"]) == (4, "News of the day")
     assert view["events"] == []

@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.lab.comparison import read_single
+from scrapy_neardup.tools.commands.inputs import read_single
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, TOO_LONG, FeedLine, RecordedDocument, read_feed, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader
 from scrapy_neardup.tools.report.gathering import read_rows

@@ -11,7 +11,7 @@ from browser import go_to, open_page, open_story, press
 from playwright.sync_api import Browser
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
-PARTS = ("news", "stories", "drops", "review", "numbers")
+PARTS = ("news", "stories", "drops", "numbers")
 
 
 @pytest.mark.slow

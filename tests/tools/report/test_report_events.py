@@ -269,57 +269,29 @@ def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
     assert ">2023-11-15 07:13</time>" in page_of(tmp_path, events_timezone="Asia/Tokyo")
 
 
-def test_the_news_since_the_last_report_come_first(tmp_path: Path) -> None:
+def test_the_news_since_a_time_come_first(tmp_path: Path) -> None:
     second = {"neardup_story": "b" * 16, "published": START + DAY}
     rows = [item(), item(1, "duplicate"), item(10, **second), item(11, "update", **second | {"neardup_match": "x"})]
     new, everything, *_ = news_in(rows, tmp_path, since=Period("since then", START + 7200))
     assert (len(new.rows), new.begun, len(new.figures), len(everything.rows)) == (2, 1, 1, 4)
 
 
-def test_since_a_report_is_what_it_did_not_know_whatever_its_time(tmp_path: Path) -> None:
-    raised = {"neardup_event": "watch"}
-    early = item(2, "duplicate", title="An older report", published=START - 3 * DAY, neardup_share=0.8)
-    write_lines(tmp_path / "first.jsonl", [item(), item(1, "duplicate", **raised)])
-    write_lines(tmp_path / "second.jsonl", [item(), item(1, "duplicate", **raised), early])
-    for feeds in (["first.jsonl"], ["first.jsonl", "second.jsonl"]):
-        neardup(tmp_path, "report", *feeds, "--since", "report.html").check_returncode()
-    page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
-    new = page[page.index("New since the last report: 0 events, 0 new stories") :][:700]
-    assert "<strong>1 of 1 item (100%)</strong>" in new
-    assert "1 item would be dropped" in new
-    assert "1 item of 1 source, since the last report." in page
-    neardup(tmp_path, "report", "first.jsonl", "second.jsonl", "--since", "report.html").check_returncode()
-    assert "Nothing new since the last report." in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
 def test_a_known_event_is_told_as_a_whole_and_only_its_update_is_new(tmp_path: Path) -> None:
     known = [item(), item(1, "duplicate"), event(2)]
-    write_lines(tmp_path / "feed.jsonl", known)
-    neardup(tmp_path, "report", "feed.jsonl").check_returncode()
     update = event(3, "update", facts=[FACT])
     write_lines(tmp_path / "feed.jsonl", [*known, item(2, "update", neardup_changes="dead: 4 -> 9"), update])
-    neardup(tmp_path, "report", "feed.jsonl", "--since", "report.html").check_returncode()
+    neardup(tmp_path, "report", "feed.jsonl", "--since", "2023-11-14T22:30").check_returncode()
     page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
-    card = page[page.index("New since the last report: 0 events, news of 1 earlier event") :][:4000]
+    card = page[page.index("New since 2023-11-14 22:30: 0 events, news of 1 earlier event") :][:4000]
     assert "Not a new event. New: update, 1 item." in card
     assert re.search("3 papers; 1 reprints the same text · first: [^·]*paper0.example", card)
     digest = neardup(tmp_path, "report", "feed.jsonl", "--digest", "--since", "2023-11-14T22:30")
     assert "9 dead, was 4 (not a new event). 3 papers; 1 reprints" in digest.stdout.replace("=\n", "")
 
 
-def test_a_last_report_that_does_not_exist_is_said(tmp_path: Path) -> None:
-    write_lines(tmp_path / "feed.jsonl", [item()])
-    for digest, told in (((), "everything is new"), (("--digest",), "the digest tells of the last 24 hours")):
-        shown = neardup(tmp_path, "report", "feed.jsonl", "--since", "typo.html", *digest)
-        assert shown.returncode == 0
-        assert f"--since typo.html: no such file, so {told}. Is this the first report?" in shown.stderr
-
-
-@pytest.mark.parametrize(("since", "problem"), [("noon", "give the last report"), ("other.html", "is no report")])
-def test_a_wrong_since_is_named(tmp_path: Path, since: str, problem: str) -> None:
+def test_a_wrong_since_is_named(tmp_path: Path) -> None:
     write_lines(tmp_path / "first.jsonl", [item()])
-    (tmp_path / "other.html").write_text("<p>no report</p>", encoding="utf-8")
-    assert problem in neardup(tmp_path, "report", "first.jsonl", "--since", since).stderr
+    assert "give a time such as" in neardup(tmp_path, "report", "first.jsonl", "--since", "noon").stderr
 
 
 # The digest

@@ -18,12 +18,11 @@ from newsstand import JudgedSite
 from report_items import FERRY, item
 from scrapy_processes import neardup
 
-from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.feed_stories import Links, group_stories, on_one_site
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import Built, build_report
-from scrapy_neardup.tools.report.payload import choose_pairs, choose_stories, inert_json, mark_text
+from scrapy_neardup.tools.report.payload import choose_stories, inert_json
 
 # All characters that change the direction of writing, which Unicode calls Bidi_Control.
 TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -227,23 +226,6 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
     stories = group_stories(rows, Links(rows))
     assert [[row.number for row in story.members] for story in stories] == [[0, 1, 2, 3], [4]]
     assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
-
-
-def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
-    rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
-    pairs = choose_pairs(rows, Links(rows))
-    assert pairs == choose_pairs(rows, Links(rows))
-    assert len({pair.row.number for pair in pairs}) == len(pairs)
-
-
-# What is marked in texts
-
-
-def test_short_lines_are_marked_and_sentences_are_not() -> None:
-    text = "Home\nNews\n" + " ".join(f"word{number}" for number in range(40)) + ".\nRead more"
-    marked = mark_text(text, sketcher_of(NearDupSettings()))
-    assert marked[1::2] == ["Home\nNews\n", "Read more"]
-    assert "".join(marked) == text
 
 
 # What the page says is missing

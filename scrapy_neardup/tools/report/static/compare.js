@@ -1,38 +1,19 @@
-// Two texts side by side. What one of them lacks is marked in the other, numbers in it in their own way, and short lines
-// that the plugin leaves out of a fingerprint are shown but not compared.
+// Two texts side by side. What one of them lacks is marked in the other, and numbers in it in their own way.
 
-const PIECES = /(\p{N}+(?:[.,:]\p{N}+)*|[\p{L}\p{M}]+)/u; // numbers and words
-let numberWords = new Set(); // of the two texts that are compared, without accents
-const isNumber = (piece) => /^\p{N}/u.test(piece) || numberWords.has(piece.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase());
+const PIECES = /(\p{N}+(?:[.,:]\p{N}+)*)/u; // numbers
+const isNumber = (piece) => /^\p{N}/u.test(piece);
 
 // Return the nodes of some tokens. Numbers in a change are marked, and spaces at its end are not.
 function paint(tokens, tag, number) {
-  const nodes = [];
-  let text = '';
-  const add = () => {
-    if (!tag) nodes.push(text);
-    else {
-      const change = text.trimEnd();
-      const pieces = change.split(PIECES).map((piece) => (isNumber(piece) ? element('strong', { class: 'figure' }, piece) : piece));
-      nodes.push(change ? element(tag, { 'data-change': number }, ...pieces) : '', text.slice(change.length));
-    }
-    text = '';
-  };
-  for (const token of tokens) {
-    if (token.before.length) {
-      add();
-      nodes.push(...token.before.map(leftOut));
-    }
-    text += token.text;
-  }
-  add();
-  return nodes.filter((node) => node !== '');
+  const text = joined(tokens);
+  const change = text.trimEnd();
+  if (!tag || !change) return text ? [text] : [];
+  const pieces = change.split(PIECES).map((piece) => (isNumber(piece) ? element('strong', { class: 'figure' }, piece) : piece));
+  return [element(tag, { 'data-change': number }, ...pieces), text.slice(change.length)].filter((node) => node !== '');
 }
 
-const leftOut = (text) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, text);
-
 // Return the rows of both sides, and the number of changes. A row ends where both texts end a line. A line that only one
-// text has, and one that was left out, is a row of its own, so that it is beside the place where the other has nothing.
+// text has is a row of its own, so that it is beside the place where the other has nothing.
 function rowsOf(left, right) {
   const rows = [];
   let changes = 0;
@@ -44,10 +25,6 @@ function rowsOf(left, right) {
     begin();
   };
   const add = (tokens, isChange) => {
-    while (isEmpty() && tokens.some(([first]) => first?.before.length)) {
-      const [one, other] = tokens.map(([first]) => (first?.before.splice(0, 1) ?? []).map(leftOut));
-      rows.push({ left: one, right: other, isSame: false });
-    }
     row.isSame &&= !isChange;
     row.left.push(...paint(tokens[0], isChange && 'del', changes));
     row.right.push(...paint(tokens[1], isChange && 'ins', changes));
@@ -89,7 +66,6 @@ class Comparison {
   draw() {
     const { item, other } = this;
     this.facts.replaceChildren(...this.factsOf());
-    numberWords = new Set([other, item].flatMap((each) => meta.numberWords[each] ?? []));
     const [left, right] = [other, item].map(textOf).map((text) => text && tokensOf(text));
     const titles = [
       other >= 0 ? this.titleOf(other, 'Match') : this.absent(),
@@ -101,7 +77,6 @@ class Comparison {
       this.sides.replaceChildren(...titles, ...sides);
       return;
     }
-    const passages = [...left, ...right].reduce((sum, token) => sum + token.before.length, 0);
     const { rows, changes } = rowsOf(left, right);
     this.sides.replaceChildren(
       ...titles,
@@ -110,13 +85,7 @@ class Comparison {
     const figures = this.sides.querySelectorAll('.figure').length;
     this.facts.append(` ${changes ? counted(changes, 'change') : 'No difference'}${figures ? `, numbers among them marked like ` : ''}`);
     if (figures) this.facts.append(element('strong', { class: 'figure' }, 'this'));
-    if (passages) this.facts.append(`; ${counted(passages, 'passage')} not compared`);
-    this.facts.append('. ', this.legend(passages > 0));
-  }
-
-  legend(hasLeftOut) {
-    return element('span', { class: 'keys' }, element('del', {}, 'only in the match'), ': missing in this item · ', element('ins', {}, 'only in this item'), ': missing in the match',
-      hasLeftOut ? [' · ', element('span', { class: 'left-out' }, 'short line'), ': not compared'] : null);
+    this.facts.append('. ', element('span', { class: 'keys' }, element('del', {}, 'only in the match'), ': missing in this item · ', element('ins', {}, 'only in this item'), ': missing in the match'));
   }
 
   factsOf() {

@@ -8,7 +8,7 @@ for (const story of stories) {
   story.searched = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
 }
 
-// Return the passages of an item's text, in turn compared and left out, or null if the page does not have its text.
+// Return an item's text, or null if the page does not have it.
 const textOf = (item) => texts[item] ?? null;
 
 function itemsOf(story) {
@@ -30,10 +30,10 @@ const timeOf = (item) => items[item].time ?? null;
 const nameOf = (item) => items[item].title || items[item].url || `item ${item + 1}`;
 const shareOf = (column, item) => items[item][column] ?? null;
 
-// The chosen period: its place, and its beginning and end; true for the whole time, false for what the last report did not know.
+// The chosen period: its place, and its beginning and end; true for the whole time.
 const chosen = { place: 0, edges: meta.periods[0] };
 const isWithin = (time) => chosen.edges === true || (time !== null && time >= chosen.edges[0] && time < chosen.edges[1]);
-const isTold = (item) => (chosen.edges ? isWithin(timeOf(item)) : items[item].isNew);
+const isTold = (item) => isWithin(timeOf(item));
 
 // What the period tells of a story: its headline then, its size, and how many print it.
 const toldOf = (story) => story.told[chosen.place] ?? story;

@@ -10,21 +10,9 @@ const isWord = /[\p{L}\p{N}]/u;
 const isSame = ({ text: one }, { text: other }) => one === other || (one.trimEnd() !== '' && one.trimEnd() === other.trimEnd());
 const joined = (tokens) => tokens.map((token) => token.text).join('');
 
-// Return the tokens of a text. Each has in `before` the passages in front of it that the plugin left out: they are shown,
-// but not compared. A last token without a text has those at the end.
-function tokensOf(passages) {
-  const tokens = [];
-  let before = [];
-  const add = (found) => {
-    tokens.push({ text: found, before });
-    before = [];
-  };
-  passages.forEach((passage, place) => {
-    if (place % 2) before.push(passage);
-    else (passage.match(TOKEN) ?? []).forEach(add);
-  });
-  if (tokens.at(-1)?.text !== '\n') add('\n'); // so that the last line can be compared with a line in the middle
-  add('');
+function tokensOf(whole) {
+  const tokens = (whole.match(TOKEN) ?? []).map((text) => ({ text }));
+  if (tokens.at(-1)?.text !== '\n') tokens.push({ text: '\n' }); // so that the last line can be compared with a line in the middle
   return tokens;
 }
 

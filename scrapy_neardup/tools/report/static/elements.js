@@ -105,8 +105,6 @@ function watchOverflow(node) {
   return node;
 }
 
-const scroller = (label, ...children) => watchOverflow(element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, ...children));
-
 // A list that shows its first entries, and more if the reader asks. `draw` makes the element of one entry.
 class Growing {
   constructor(list, controls, draw, size = 100) {

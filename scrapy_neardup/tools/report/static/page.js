@@ -1,6 +1,6 @@
 // Show one part of the page at a time, and answer keys.
 
-const PARTS = ['news', 'stories', 'drops', 'review', 'numbers'];
+const PARTS = ['news', 'stories', 'drops', 'numbers'];
 let current = '';
 
 function route() {
@@ -25,7 +25,7 @@ function route() {
   }
 }
 
-const PART_KEYS = { stories: (name) => openStory !== null && storyKey(name), review: reviewKey, drops: dropKey };
+const PART_KEYS = { stories: (name) => openStory !== null && storyKey(name), drops: dropKey };
 
 document.addEventListener('keydown', (event) => {
   if (isTyping(event)) return;
@@ -36,7 +36,7 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// Show one period everywhere, except in the review.
+// Show one period everywhere.
 function choosePeriod() {
   chosen.place = Number(byId('day').value);
   chosen.edges = meta.periods[chosen.place];
@@ -55,6 +55,5 @@ byId('day').addEventListener('input', choosePeriod);
 byId('days').hidden = meta.periods.length < 2;
 fillFilters();
 choosePeriod();
-startReview();
 route();
 document.documentElement.dataset.ready = 'true';

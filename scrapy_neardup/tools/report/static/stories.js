@@ -220,7 +220,7 @@ function storyKey(name) {
 function timelineOf(story) {
   const { words } = toldOf(story);
   const [first, latest] = spanOf(story);
-  const levels = story.levels.filter(([, time]) => (chosen.edges ? isWithin(time) : time >= first));
+  const levels = story.levels.filter(([, time]) => isWithin(time));
   const last = Math.max(latest, ...levels.map(([, time]) => time));
   if (first === null || last <= first) return [];
   const x = (time) => `${Math.max(0, ((time - first) / (last - first)) * 100).toFixed(2)}%`;

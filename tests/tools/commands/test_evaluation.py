@@ -17,9 +17,8 @@ from newsdesk import made_up, text
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.commands.eval import best_threshold
-from scrapy_neardup.tools.lab.comparison import Explanation, as_stored, explain_pair
-from scrapy_neardup.tools.lab.evaluation import Score, b_cubed, evaluate, mean, online, pairwise
+from scrapy_neardup.tools.commands.eval import Score, b_cubed, best_threshold, evaluate, mean, online, pairwise
+from scrapy_neardup.tools.commands.explain import Explanation, as_stored, explain_pair
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
 from scrapy_neardup.tools.lab.replay import RecordedPage, document_of
 
