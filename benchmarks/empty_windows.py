@@ -80,7 +80,7 @@ def _joined(texts: Sequence[RecordedPage]) -> tuple[list[Link], list[int]]:
     answers = asyncio.run(_judge(timed))
     page_of = {answer.document: page for page, answer in zip(timed, answers, strict=True)}
     links = [
-        Link(page, page_of[answer.match.id], answer.match.relation.topic_score, same_source=False)
+        Link(page, page_of[answer.match.id], answer.match.topic_score, same_source=False)
         for page, answer in zip(timed, answers, strict=True)
         if answer.status == "related" and answer.match
     ]

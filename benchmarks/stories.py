@@ -317,7 +317,7 @@ def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
         if answer.status == "related" and answer.match:
             other = page_of[answer.match.id]
             same_source = source_of(page.recorded.url) == source_of(other.recorded.url)
-            links.append(Link(page, other, answer.match.relation.topic_score, same_source))
+            links.append(Link(page, other, answer.match.topic_score, same_source))
     report_links(links)
     report_pairs([*stories.values()])
     large = [members for members in stories.values() if _sources(members) >= 4]

@@ -243,7 +243,7 @@ class Batch:
         self._add_matches_of_lost()
 
     def _is_lost(self, key: bytes, record: Record) -> bool:
-        return self._heartbeats.state(record, kept_by(key, record, self.records.get)) == "lost"
+        return not self._heartbeats.is_seen(record, kept_by(key, record, self.records.get))
 
     def _add_matches_of_lost(self) -> None:
         """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
@@ -279,8 +279,14 @@ class Batch:
             if record is None or (key in new.pairs and (known is None or known.old is record)):
                 continue
             kept = kept_by(key, record, self.records.get)
-            state = self._heartbeats.state(record, kept)
-            pair = Pair(key, new.stored or new.record, record, self._judge.policy, state, kept.key if kept else b"")
+            pair = Pair(
+                key,
+                new.stored or new.record,
+                record,
+                self._partition.policy,
+                is_seen=self._heartbeats.is_seen(record, kept),
+                kept_key=kept.key if kept else b"",
+            )
             new.pairs[key] = pair if new.stored is not None or self._judge.system.may_match(pair) else None
         return [each for key in new.candidates if (each := new.pairs.get(key)) is not None]
 

@@ -1,4 +1,4 @@
-"""The guards, each a function of one pair. The lists in ``rules/systems/`` have their order.
+"""The guards, each a function of one pair. The lists in ``rules/systems.py`` have their order.
 
 A guard is named after the statement that it checks, and applies if the statement is true. Then two documents are what
 the list of this guard says: related, or copies, or no copies.
@@ -180,7 +180,16 @@ def other_topic(pair: Pair) -> Finding | None:
     return too_low(Measured("score of the topics", pair.term_score, least, "half of topic_threshold"))
 
 
+def one_source(pair: Pair) -> Finding:
+    return Finding(pair.same_source, ())
+
+
 # NOT_BY_TOPIC
+
+
+def never(_: Pair) -> Finding:
+    """Nothing relates two documents in this way."""
+    return Finding(True, ())
 
 
 def low_topic_score(pair: Pair) -> Finding:
