@@ -1,4 +1,4 @@
-"""What a new document is to a candidate: a copy, related, or neither. The best candidate is the match of the document."""
+"""What a new document is to a candidate: a copy, related, or neither. The best candidate is the match."""
 
 from __future__ import annotations
 

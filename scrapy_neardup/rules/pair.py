@@ -32,9 +32,9 @@ class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
     ``key`` is that of the candidate. ``is_seen`` is False if its run died before it delivered the candidate: then
-    nothing is a copy of it. ``kept_key`` and ``kept_text`` are those of the document that was kept, if the candidate was
-    dropped as a copy of it, otherwise those of the candidate. ``kept_key`` is empty if that document is gone. A text is
-    None if the window does not have it, and for all pairs that get no second look.
+    nothing is a copy of it. ``kept_key`` and ``kept_text`` are those of the document that was kept, if the candidate
+    was dropped as a copy of it, otherwise those of the candidate. ``kept_key`` is empty if that document is gone. A
+    text is None if the window does not have it, and for all pairs that get no second look.
     """
 
     def __init__(
