@@ -56,7 +56,7 @@ def translation(pair: Pair) -> Finding | None:
     return applies_if(pair.is_translation, "the same article number in both urls, and two languages")
 
 
-# STRANGERS and NO_MATCH
+# STRANGERS and no_match
 
 
 def other_scope(pair: Pair) -> Finding | None:
@@ -76,7 +76,7 @@ def other_form(pair: Pair) -> Finding | None:
     return applies_if(is_other, "two reports of one form, filled in with other names or figures")
 
 
-# NO_COPY
+# no_copy
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
@@ -151,7 +151,7 @@ def other_content(pair: Pair) -> Finding | None:
     return applies_because(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")
 
 
-# NOT_BY_TEXT
+# not_by_text; the first one is in no_copy too
 
 
 def only_through_another(pair: Pair) -> Finding | None:
@@ -184,7 +184,7 @@ def one_source(pair: Pair) -> Finding:
     return Finding(pair.same_source, ())
 
 
-# NOT_BY_TOPIC
+# not_by_topic
 
 
 def never(_: Pair) -> Finding:
@@ -235,7 +235,7 @@ def _raised(what: str, value: float, bound: float, option: str, added: float) ->
     return Measured(what, value, bound + added, f"{option} + {added:g}" if added else option)
 
 
-# NOT_BY_NAMES
+# not_by_names
 
 
 def few_common_names(pair: Pair) -> Finding | None:
