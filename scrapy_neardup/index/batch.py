@@ -295,19 +295,23 @@ class Batch:
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            compared = each.stored or each.record
-            read = {key: text_of(key, self.records, self._texts) for pair in pairs for key in (pair.key, pair.kept_key)}
-            texts = {key: text for key, text in read.items() if text is not None}
-            document = with_id(each.given, each.id)
-            lengths = [len(document.text), *(len(text.text) for text in texts.values())]
+            texts = self._texts_of(pairs)
+            asked = (with_id(each.given, each.id), each.stored or each.record, pairs, texts)
+            lengths = [len(each.given.text), *(len(text.text) for text in texts.values())]
             if pairs and max(lengths) >= LONG_TEXT:
                 # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-                each.decision = await self._client.run_aside(self._judge.decide, document, compared, pairs, texts)
+                each.decision = await self._client.run_aside(self._judge.decide, *asked)
             else:
-                each.decision = self._judge.decide(document, compared, pairs, texts)
+                each.decision = self._judge.decide(*asked)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
+
+    def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
+        """Return the texts that are known of the candidates of pairs, and of the documents kept instead of them."""
+        keys = [key for pair in pairs for key in (pair.key, pair.kept_key)]
+        texts = {key: text_of(key, self.records, self._texts) for key in keys}
+        return {key: text for key, text in texts.items() if text is not None}
 
     # 6. Commit
 
