@@ -241,7 +241,7 @@ def _stream(pages: Sequence[RecordedPage], settings: NearDupSettings) -> None:
 def links_of(pages: Sequence[RecordedPage], answers: Sequence[Answer]) -> list[Link]:
     page_of = {answer.document: page for page, answer in zip(pages, answers, strict=True)}
     return [
-        Link(page, page_of[answer.match.id], answer.match.relation.topic_score)
+        Link(page, page_of[answer.match.id], answer.match.topic_score)
         for page, answer in zip(pages, answers, strict=True)
         if answer.status == "related" and answer.match
     ]

@@ -10,8 +10,7 @@ from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.systems.news import NEWS
-from scrapy_neardup.rules.systems.published import PUBLISHED
+from scrapy_neardup.rules.systems import NEWS, PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import FACTORY, Sketcher, ahead_options
 

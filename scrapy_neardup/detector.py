@@ -110,7 +110,6 @@ class NearDupDetector:
         self.timings = Counter[str]()  # of checks
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
-        self._one_by_one = 0  # documents that are judged one by one, because one of them made its group fail
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._wrong_clocks = set[str]()  # sources that have given times that were yet to come
@@ -152,8 +151,8 @@ class NearDupDetector:
         """Wait for the checks under way and close the store."""
         try:
             async with self._lock:
-                while self._next_group():
-                    await self._check_next()
+                while group := self._next_group():
+                    await self._check_group(group)
             if self._is_open and not self.breaker.is_open:
                 await self.confirm_events()
                 await self.knowledge.exchange_all(is_last=True)
@@ -242,7 +241,7 @@ class NearDupDetector:
             await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
             async with self._lock:
                 while any(each.answer is None for each in own):
-                    await self._check_next()
+                    await self._check_group(self._next_group())
         finally:
             for each in own:
                 del self._waiting[each]
@@ -250,7 +249,7 @@ class NearDupDetector:
 
     def _next_group(self) -> list[Waiting]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
-        most = 1 if self.preset.learns or self._one_by_one else MOST_TOGETHER
+        most = 1 if self.preset.learns else MOST_TOGETHER
         characters = 0
         group: list[Waiting] = []
         for each in self._waiting:
@@ -269,9 +268,8 @@ class NearDupDetector:
         self._is_warm = True
         return made
 
-    async def _check_next(self) -> None:
-        group = self._next_group()
-        self._one_by_one = max(0, self._one_by_one - 1)
+    async def _check_group(self, group: Sequence[Waiting]) -> None:
+        """Answer documents with their verdicts, which are ``unchecked`` if the store fails."""
         try:
             documents = [each.document for each in group]
             if self.embedding is not None:
@@ -296,15 +294,20 @@ class NearDupDetector:
             for each, verdict in zip(group, verdicts, strict=True):
                 each.answer = verdict
         except Exception as error:
-            self._one_by_one = len(group)  # they are judged one by one, until the one that fails is known
-            if len(group) == 1:
-                group[0].answer = error
-                self._one_by_one = 0
+            await self._check_alone(group, error)
         await self.knowledge.exchange_due()
         if not self.breaker.is_open:
             documents = [each.document for each in group]
             self.stories.note_owners(documents, self.settings.owner_of)
             await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), documents)))
+
+    async def _check_alone(self, group: Sequence[Waiting], error: Exception) -> None:
+        """Answer the documents of a group that failed: only one that fails alone too gets the error."""
+        if len(group) == 1:
+            group[0].answer = error
+            return
+        for each in group:
+            await self._check_group([each])
 
     def _final(self, judged: Waiting) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""

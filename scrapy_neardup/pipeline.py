@@ -72,6 +72,7 @@ class NearDupPipeline(Component):
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
+        self._drops = self.settings.action == "drop"
         self._prepared: asyncio.Task[None] | None = None
         self._has_frozen = False
         self._is_closed = False
@@ -87,7 +88,7 @@ class NearDupPipeline(Component):
         self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
         try:
             await self.detector.open()
-            feed = overwritten_feed(self.crawler.settings) if self.settings.action == "drop" else ""
+            feed = overwritten_feed(self.crawler.settings) if self._drops else ""
             if feed and await self.detector.index.documents.are_any(int(time.time())):
                 logger.warning(
                     "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
@@ -182,7 +183,7 @@ class NearDupPipeline(Component):
             async with self._answers:  # the answers are asked for already, see ``_ask``
                 # Other items of the page may wait for the same answer.
                 verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
-        if verdict.would_drop and self.detector.index.policy.drops and context.document is not None:
+        if verdict.would_drop and self._drops and context.document is not None:
             if context.document.settling is None:  # other items of the page get the same verdict
                 context.document.settling = asyncio.create_task(self._settle(context.document, verdict))
             verdict = await asyncio.shield(context.document.settling)
@@ -320,7 +321,7 @@ class NearDupPipeline(Component):
 
     def _drops_now(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
         """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
-        if self.settings.action != "drop":
+        if not self._drops:
             self.count("would_drop")
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.

@@ -25,8 +25,7 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.rules.systems import System
-from scrapy_neardup.rules.systems.news import NEWS
+from scrapy_neardup.rules.systems import NEWS, System
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import build_report
@@ -140,13 +139,16 @@ STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
 }
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 
-USUAL = ("memory", "sqlite", "redis")
-"""Those that run every test; the other kinds of Redis run a selection of them unless --all-stores is given."""
+USUAL = ("memory", "redis")
+"""Those that run every test; a file replaces the memory if processes share the store: the code is the same.
+
+The other kinds of Redis run a selection of the tests unless --all-stores is given.
+"""
 
 RESTRICTED = ("cluster", "acl")
 """Kinds that refuse what others allow. They run each test that is marked ``every_store``."""
 
-OTHERS = [kind for kind in STORES if kind not in USUAL + RESTRICTED]
+OTHERS = [kind for kind in STORES if kind not in (*USUAL, *RESTRICTED, "sqlite")]
 """Each of these tests runs over one of the others, or over all of them in the long form."""
 
 
@@ -161,8 +163,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             kinds = [*USUAL, *RESTRICTED, OTHERS[len(metafunc.function.__name__) % len(OTHERS)]]
         elif is_marked("in_memory"):
             kinds = ["memory"]
-        # Several processes do not share a store in memory.
-        metafunc.parametrize(name, [kind for kind in kinds if name == "store_url" or kind != "memory"], indirect=True)
+        if name == "shared_url":  # processes do not share a memory
+            kinds = dict.fromkeys("sqlite" if kind == "memory" else kind for kind in kinds)
+        metafunc.parametrize(name, [*kinds], indirect=True)
 
 
 @pytest.fixture

@@ -28,11 +28,7 @@ def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeo
         raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
     scheme, _, rest = url.partition("://")
     store: Store
-    if scheme == "memory":
-        from scrapy_neardup.index.local import MemoryStore
-
-        store = MemoryStore()
-    elif scheme == "sqlite":
+    if scheme in ("memory", "sqlite"):
         from scrapy_neardup.index.sqlite import SQLiteStore
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.

@@ -9,31 +9,35 @@ its commit is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 
 from scrapy_neardup.document import LONG_TEXT, Document, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.joined_stories import JoinedStories, text_of
 from scrapy_neardup.index.layout import SLICE, calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Partition
-from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, new_postings
+from scrapy_neardup.index.postings import (
+    Generation,
+    Keys,
+    PostedTogether,
+    ShardBits,
+    find_candidates,
+    new_postings,
+)
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, is_other_version
-from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, NewPostings, answers, is_other_version
 from scrapy_neardup.records.documents import NO_TEXT, Record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.life import DELIVERED
-from scrapy_neardup.records.stored_stories import StoredStories, is_new
 from scrapy_neardup.records.texts import StoredText, pack_text
-from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.second_look import Texts, chosen_for_second_look
-from scrapy_neardup.story import Join, Story
+from scrapy_neardup.rules.second_look import chosen_for_second_look
+from scrapy_neardup.story import Story
 
 _MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
 _COMMITTED = 1  # the answer of a store
-_same = attrgetter("text_hash", "url_hash")  # equal if two records with one key are of the same document
 
 
 @dataclass(eq=False)
@@ -48,7 +52,7 @@ class CheckedDocument:
     keys: Keys  # look-up keys
     generations: list[Generation] = field(init=False)  # those in the window, the newest first
     own: Generation = field(init=False)  # the one in which the document is posted
-    own_version: bytes = b""  # that this generation gets
+    posted: NewPostings | None = None
     stored: Record | None = None
     candidates: list[bytes] = field(default_factory=list)
     pairs: dict[bytes, Pair | None] = field(default_factory=dict)  # with candidates; None for one that is no match
@@ -100,41 +104,35 @@ class CheckedDocument:
 class Batch:
     """Documents that are checked together, and what was read of the window for them. No two of them have one key.
 
-    The methods are the steps of a check, in their order. ``run`` is the one that asks which other runs live.
+    The methods are the steps of a check, in their order. ``bits`` is what this process remembers of the generations.
+    ``run`` is the one that asks which other runs live.
     """
 
     def __init__(
-        self,
-        partition: Partition,
-        judge: Judge,
-        stories: Stories,
-        bits: ShardBits,
-        client: Client,
-        documents: list[CheckedDocument],
-        *,
-        run: int,
+        self, partition: Partition, bits: ShardBits, client: Client, documents: list[CheckedDocument], *, run: int
     ) -> None:
         self._partition = partition
         self._layout = partition.layout
-        self._judge = judge
-        self._stories = stories
+        self._judge = partition.judge
         self._bits = bits
         self._client = client
         self.documents = documents
         for each in documents:
             each.begin([Generation(*span) for span in self._layout.generations(seconds_of(each.key))])
-        self._posted = PostedTogether(each.keys for each in documents)
+        self._posted = PostedTogether()
         self._heartbeats = Heartbeats(run)
-        self._packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
-        self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
+        self.records: dict[
+            bytes, Record | None
+        ] = {}  # those that were read, None for damaged ones too; then the new ones
+        self._taken = set[bytes]()  # keys under which anything is stored
         self._texts: dict[
             bytes, StoredText
         ] = {}  # stored ones by their ``text_at``, those of this batch by their own keys
-        self._stored_stories: StoredStories = {}
+        self._stories = JoinedStories(partition, self.records, self._texts)
 
-    async def check(self, *, again: bool, registers: bool = True) -> None:
-        """Take all steps, or only decide the documents. ``again`` says that some of them were refused before."""
-        await self.read_postings(again=again)
+    async def check(self, *, registers: bool = True) -> None:
+        """Take all steps, or only decide the documents."""
+        await self.read_postings()
         if registers:
             await self.find_own_keys()
         self.find_candidates()
@@ -146,18 +144,18 @@ class Batch:
 
     # 1. Read the postings
 
-    async def read_postings(self, *, again: bool) -> None:
+    async def read_postings(self) -> None:
         """Read what is stored under the documents' own keys, and the postings of their look-up keys.
 
-        In the first try a generation of which nothing is known counts as empty: if it is not, the commit fails.
+        Of a generation whose bits are not known nothing is read, as if it was empty. If it is not, the commit fails.
         """
         asked = [(each.keys, one) for each in self.documents for one in each.generations]
-        if again or any(each.own.name not in self._bits for each in self.documents):
+        if any(each.own.name not in self._bits for each in self.documents):
             await self._bits.read(self._client, [one for _, one in asked])
         known = [(keys, one) for keys, one in asked if one.name in self._bits]
         for _, generation in known:
             generation.bits = self._bits[generation.name]
-        found = await self._add_packed({each.key for each in self.documents}, [one.call(keys) for keys, one in known])
+        found = await self._read_records({each.key for each in self.documents}, [one.call(keys) for keys, one in known])
         for (keys, generation), answer in zip(known, found, strict=True):
             generation.read(keys, answer)
         for each in self.documents:
@@ -172,16 +170,21 @@ class Batch:
             await self._bits.choose(self._client, new.own, slices, len(new.keys.weights))
         new.own.bits = self._bits[new.own.name]
 
-    async def _add_packed(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
-        """Add the records under these keys that were not read before. Return the answers to ``more`` calls."""
-        calls = calls_by_slice(self._layout.records, keys - self._packed.keys())
+    async def _read_records(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
+        """Read the records under these keys that were not read before. Return the answers to ``more`` calls."""
+        calls = calls_by_slice(self._layout.records, keys - self.records.keys())
         if not calls and not more:
             return []
         found = await answers(self._client, [*more, *calls])
-        self._packed.update(values_by_slice(calls, found[len(more) :]))
+        for key, packed in values_by_slice(calls, found[len(more) :]):
+            self.records[key] = read_record(packed or b"")
+            if packed is not None:
+                self._taken.add(key)
+                if self.records[key] is None:
+                    self._partition.warn_damaged("a record", "its document is not compared")
         return found[: len(more)]
 
-    # 2. Settle the keys
+    # 2. Find their own keys
 
     async def find_own_keys(self) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
@@ -189,26 +192,21 @@ class Batch:
         while moved := [each for each in moved if not self._has_key(each)]:
             for each in moved:
                 each.record = with_next_key(each.record)
-            await self._add_packed({each.key for each in self.documents})
+            await self._read_records({each.key for each in self.documents})
 
     def _has_key(self, new: CheckedDocument) -> bool:
         """Return whether a document has its key, as the first or because it was checked before."""
-        if self._packed[new.key] is None:
+        if new.key not in self._taken:
             return True
-        stored = self._stored(new.key)
-        if stored is not None and stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
-            # Only whether it was a wall needs ``tells_title``, which is not stored. A wall is in a story of its own.
-            was_wall = stored.story == new.key
-            new.stored = replace(stored, tells_title=not was_wall, is_boilerplate=new.record.is_boilerplate)
-        return new.stored is not None
-
-    def _stored(self, key: bytes) -> Record | None:
-        """Return a record that was read, None if there is none or it is damaged."""
-        packed = self._packed[key]
-        record = read_record(packed or b"")
-        if record is None and packed is not None:
-            self._partition.warn_damaged("a record", "its document is not compared")
-        return record
+        stored = self.records[new.key]
+        if stored is None or stored.life.state == "withdrawn":
+            return False
+        if (stored.text_hash, stored.url_hash) != (new.record.text_hash, new.record.url_hash):
+            return False
+        # Only whether it was a wall needs ``tells_title``, which is not stored. A wall is in a story of its own.
+        was_wall = stored.story == new.key
+        new.stored = replace(stored, tells_title=not was_wall, is_boilerplate=new.record.is_boilerplate)
+        return True
 
     # 3. Find the candidates
 
@@ -223,27 +221,28 @@ class Batch:
                 continue
             self._posted.add_to(each.keys, each.generations)
             each.candidates = find_candidates(each.keys, each.generations, each.key, self._partition.policy.window)
-            each.own_version = self._posted.post(each.keys, each.own, each.key)
+            each.posted = new_postings(each.keys, each.generations, each.own, each.key)
+            self._posted.post(each.keys, each.own, each.key, each.posted.version)
 
     async def read_candidates(self) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for each in self.documents for key in each.candidates}
         if not wanted:
             return
-        (runs,) = await self._add_packed(wanted, [Call("RUNS", self._layout.runs)])
+        (runs,) = await self._read_records(wanted, [Call("RUNS", self._layout.runs)])
         self._heartbeats = Heartbeats.of(self._heartbeats.own, runs)
+        done = set[bytes]()
         for _ in range(MOST_LINKS + 1):
-            await self._add_packed(wanted)
-            self.records |= {key: self._stored(key) for key in wanted}
+            await self._read_records(wanted)
+            done |= wanted
             found = [(key, record) for key in wanted if (record := self.records[key])]
-            linked = {record.match for key, record in found if record.is_dropped or self._is_lost(key, record)}
-            wanted = linked - self.records.keys()
+            wanted = {record.match for key, record in found if record.is_dropped or self._is_lost(key, record)} - done
             if not wanted:
                 break
         self._add_matches_of_lost()
 
     def _is_lost(self, key: bytes, record: Record) -> bool:
-        return self._heartbeats.state(record, kept_by(key, record, self.records.get)) == "lost"
+        return not self._heartbeats.is_seen(record, kept_by(key, record, self.records.get))
 
     def _add_matches_of_lost(self) -> None:
         """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
@@ -262,7 +261,7 @@ class Batch:
             for pair in chosen_for_second_look(self._update_pairs(each)):
                 records = (pair.old, self.records.get(pair.kept_key))
                 wanted.update(record.text_at for record in records if record)
-        self._texts = await self._partition.texts(self._client, wanted)
+        self._texts |= await self._partition.texts(self._client, wanted)
         for each in self.documents:  # those that come later in this batch may read the texts of those before
             if each.stored is None and each.record.text_at != NO_TEXT:
                 self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
@@ -279,8 +278,14 @@ class Batch:
             if record is None or (key in new.pairs and (known is None or known.old is record)):
                 continue
             kept = kept_by(key, record, self.records.get)
-            state = self._heartbeats.state(record, kept)
-            pair = Pair(key, new.stored or new.record, record, self._judge.policy, state, kept.key if kept else b"")
+            pair = Pair(
+                key,
+                new.stored or new.record,
+                record,
+                self._partition.policy,
+                is_seen=self._heartbeats.is_seen(record, kept),
+                kept_key=kept.key if kept else b"",
+            )
             new.pairs[key] = pair if new.stored is not None or self._judge.system.may_match(pair) else None
         return [each for key in new.candidates if (each := new.pairs.get(key)) is not None]
 
@@ -290,28 +295,23 @@ class Batch:
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            compared = each.stored or each.record
-            texts = self._texts_of(key for pair in pairs for key in (pair.key, pair.kept_key))
-            document = with_id(each.given, each.id)
-            lengths = [len(document.text), *(len(text.text) for text in texts.values())]
+            texts = self._texts_of(pairs)
+            asked = (with_id(each.given, each.id), each.stored or each.record, pairs, texts)
+            lengths = [len(each.given.text), *(len(text.text) for text in texts.values())]
             if pairs and max(lengths) >= LONG_TEXT:
                 # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-                each.decision = await self._client.run_aside(self._judge.decide, document, compared, pairs, texts)
+                each.decision = await self._client.run_aside(self._judge.decide, *asked)
             else:
-                each.decision = self._judge.decide(document, compared, pairs, texts)
+                each.decision = self._judge.decide(*asked)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
 
-    def _texts_of(self, keys: Iterable[bytes]) -> Texts:
-        """Return the texts of documents that are known."""
-        texts = dict[bytes, StoredText]()
-        for key in keys:
-            record = self.records.get(key)
-            text = self._texts.get(key) or self._texts.get(record.text_at if record else NO_TEXT)
-            if text is not None:
-                texts[key] = text
-        return texts
+    def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
+        """Return the texts that are known of the candidates of pairs, and of the documents kept instead of them."""
+        keys = [key for pair in pairs for key in (pair.key, pair.kept_key)]
+        texts = {key: text_of(key, self.records, self._texts) for key in keys}
+        return {key: text for key, text in texts.items() if text is not None}
 
     # 6. Commit
 
@@ -324,8 +324,7 @@ class Batch:
         left = self.documents
         for _ in range(_MOST_JOINS):
             joins = [each.decision.join for each in left if each.decision.join]
-            await self._stories.read(self._client, self._stored_stories, joins)
-            await self._read_first_texts(joins)
+            await self._stories.read(self._client, joins)
             commits = {each: commit for each in left if (commit := self._commit_of(each))}
             results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
             for each in left:
@@ -333,13 +332,7 @@ class Batch:
             left = [each for each, result in results.items() if is_other_version(result)]
             if not left:
                 break
-            self._stored_stories.clear()
-
-    async def _read_first_texts(self, joins: Iterable[Join]) -> None:
-        """Read the texts of documents that others join as the first ones: the ledgers of their stories need them."""
-        begun = (self.records.get(bytes.fromhex(each.story)) for each in joins if is_new(self._stored_stories, each))
-        wanted = {each.text_at for each in begun if each} - self._texts.keys()
-        self._texts |= await self._partition.texts(self._client, wanted)
+            self._stories.forget()
 
     def _note(self, new: CheckedDocument, result: object) -> None:
         """Note the answer of the store to a commit; a document without a commit is done."""
@@ -362,7 +355,9 @@ class Batch:
         window = self._partition.policy.window
         key = new.key
         second = seconds_of(key)
-        expected, writes = self._join(new)
+        expected, writes = list[Expected](), list[Call]()
+        if new.decision.join is not None:
+            new.story, expected, writes = self._stories.join(new.decision.join)
         record = new.stored or new.decision.record
         kept = kept_by(key, record, self.records.get)
         new.asks_other_run = kept is not None and kept.record.life.run not in (DELIVERED, record.life.run)
@@ -390,20 +385,4 @@ class Batch:
             writes.append(Call("HSET", layout.texts(key), (key, pack_text(self._texts[key]))))
         if record.text_at != NO_TEXT:  # the text lives as long as this record
             writes.append(Call("EXPIRE", layout.texts(record.text_at), (slice_left,)))
-        posted = new_postings(new.keys, new.generations, new.own, key, new.own_version)
-        return Commit([Expected(Call("HGET", layout.records(key), (key,))), *there, *expected], writes, posted)
-
-    def _join(self, new: CheckedDocument) -> tuple[list[Expected], list[Call]]:
-        """Let a document join its story. Return how the story is written, nothing if it joins none."""
-        if new.decision.join is None:
-            return [], []
-        try:
-            first = bytes.fromhex(new.decision.join.story)
-            first_text = self._texts_of([first]).get(first)
-            new.story, expected, writes = self._stories.join(self._stored_stories, new.decision.join, first_text)
-        except Exception as error:
-            new.story = self._partition.store.explained(error)
-            if isinstance(new.story, StoreUnavailable):
-                raise new.story from error
-            return [], []
-        return expected, writes
+        return Commit([Expected(Call("HGET", layout.records(key), (key,))), *there, *expected], writes, new.posted)

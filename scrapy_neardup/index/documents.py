@@ -17,10 +17,9 @@ from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Part, Partition, pause_after, reads
 from scrapy_neardup.index.postings import Keys, ShardBits
 from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.decision import Decision
 
 _MOST_TRIES = 1000  # to register a document while others register documents with the same keys
 
@@ -30,10 +29,9 @@ Records = dict[bytes, Record]
 class Documents(Part):
     """The documents of one namespace and configuration."""
 
-    def __init__(self, partition: Partition, judge: Judge, stories: Stories) -> None:
+    def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
-        self.judge = judge
-        self._stories = stories
+        self.judge = partition.judge
         self._bits = ShardBits()
         self._expiry = Expiry(partition)
 
@@ -47,10 +45,10 @@ class Documents(Part):
         waiting = checked
         most = len(checked)
         failures = 0
-        for number in range(_MOST_TRIES):
+        for _ in range(_MOST_TRIES):
             batch = _with_own_keys(waiting[:most])
             with _noting_damage(batch):
-                await self.partition.store.ask(partial(self._steps, batch, number > 0))
+                await self.partition.store.ask(partial(self._register, batch))
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -62,6 +60,7 @@ class Documents(Part):
                 await pause_after(failures)
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
+            self._bits = ShardBits()  # others may have chosen other ones
         await self._expiry.unlink_dead((seconds_of(each.key), each.joined) for each in checked)
         return [each.answer for each in checked]
 
@@ -70,19 +69,16 @@ class Documents(Part):
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
         return CheckedDocument(document, record, Keys.of(fingerprint))
 
-    def _batch(self, client: Client, documents: list[CheckedDocument], run: int) -> Batch:
-        return Batch(self.partition, self.judge, self._stories, self._bits, client, documents, run=run)
-
-    def _steps(self, documents: list[CheckedDocument], again: bool, client: Client) -> Awaitable[None]:
+    def _register(self, documents: list[CheckedDocument], client: Client) -> Awaitable[None]:
         # A plain function: the store awaits the steps themselves, with its client.
-        return self._batch(client, documents, self.partition.run).check(again=again)
+        return Batch(self.partition, self._bits, client, documents, run=self.partition.run).check()
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
         new = self._new(fingerprint, document, keep_text=False)
-        batch = self._batch(client, [new], 0)
-        await batch.check(again=True, registers=False)
+        batch = Batch(self.partition, ShardBits(), client, [new], run=0)
+        await batch.check(registers=False)
         return new.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
     # What people ask for

@@ -46,9 +46,9 @@ class Index:
         self.store = store
         self.layout = Layout(namespace, config, judge.policy.window)
         self.policy = judge.policy
-        self.partition = Partition(store, self.layout, self.policy)
+        self.partition = Partition(store, self.layout, judge)
         self.stories = Stories(self.partition)
-        self.documents = Documents(self.partition, judge, self.stories)
+        self.documents = Documents(self.partition)
         self.runs = Runs(self.partition)
         self.events = Events(self.partition, self.stories)
         self.changes = Changes(self.partition)

@@ -25,7 +25,7 @@ from scrapy_neardup.index.layout import Layout, calls_by_slice, values_by_slice
 from scrapy_neardup.index.store import Client, ConflictError, Store, answers
 from scrapy_neardup.records.documents import NO_TEXT
 from scrapy_neardup.records.texts import StoredText, unpack_text
-from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.decision import Judge
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +44,11 @@ class Partition:
     then registered as delivered, and claims have no heartbeats.
     """
 
-    def __init__(self, store: Store, layout: Layout, policy: Policy) -> None:
+    def __init__(self, store: Store, layout: Layout, judge: Judge) -> None:
         self.store = store
         self.layout = layout
-        self.policy = policy
+        self.judge = judge
+        self.policy = judge.policy
         self.run = 0
         self._warned: set[str] = set()
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import cast
 
 from scrapy_neardup.document import Fingerprint
@@ -162,10 +160,8 @@ class Generation:
         return posted
 
 
-def new_postings(
-    keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes, version: bytes
-) -> NewPostings:
-    """Return how to post a document in its own generation, which then gets this version."""
+def new_postings(keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes) -> NewPostings:
+    """Return how to post a document in its own generation, which then gets another version."""
     added, gone = _added(keys, own, document)
     own_last = sorted(generations, key=lambda each: each is own)
     return NewPostings(
@@ -173,7 +169,7 @@ def new_postings(
         weights=keys.packed_weights,
         least=LEAST_WEIGHT,
         size=own.posting_bytes,
-        version=version,
+        version=new_version(),
         added=added,
         gone=gone,
         hashes=[(each.name, each.bits, each.version, each.newest()) for each in own_last],
@@ -228,10 +224,8 @@ def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:
 class PostedTogether:
     """The postings of documents that are checked together, before they are committed."""
 
-    def __init__(self, documents: Iterable[Keys]) -> None:
-        counts = Counter(chain.from_iterable(keys.numbers for keys in documents))
-        self._shared = {key for key, documents in counts.items() if documents > 1}
-        self._postings: dict[int, list[tuple[str, bytes]]] = {}  # with their generations, by shared key
+    def __init__(self) -> None:
+        self._postings: dict[int, list[tuple[str, bytes]]] = {}  # with their generations, by key
         self._versions: dict[str, bytes] = {}  # that the generations get
 
     def add_to(self, keys: Keys, generations: Iterable[Generation]) -> None:
@@ -244,12 +238,11 @@ class PostedTogether:
                 if name in by_name:
                     by_name[name].add(keys.numbers[key], new)
 
-    def post(self, keys: Keys, own: Generation, document: bytes) -> bytes:
-        """Post a document in its generation, and return the version that the generation then gets."""
-        for key in keys.numbers.keys() & self._shared:
+    def post(self, keys: Keys, own: Generation, document: bytes, version: bytes) -> None:
+        """Post a document in its generation, which then gets this version."""
+        for key in keys.numbers:
             self._postings.setdefault(key, []).append((own.name, own.posting_of(document)))
-        self._versions[own.name] = version = new_version()
-        return version
+        self._versions[own.name] = version
 
 
 class ShardBits(dict[str, int]):

@@ -17,7 +17,6 @@ from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import Record, read_record
 from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
-from scrapy_neardup.rules.pair import CandidateState
 
 PATIENCE_SECONDS = 6.0  # how long a run that begins waits for the next heartbeats of those that began before it
 
@@ -57,16 +56,14 @@ class Heartbeats:
         """The first heartbeat of the run that asks, 0 if it has none."""
         return self.of_run.get(self.own, (0, 0))[0]
 
-    def state(self, record: Record, kept: Kept | None) -> CandidateState:
-        """Decide whether a document counts as seen: if it was dropped, it counts if the one that was ``kept`` does.
+    def is_seen(self, record: Record, kept: Kept | None) -> bool:
+        """Decide whether a document counts as seen: it is delivered, or the run lives that is to deliver it.
 
-        If that one is gone before it was known to be delivered, the copy counts while its own run lives.
+        If it was dropped, it counts if the one that was ``kept`` does. If that one is gone before it was known to be
+        delivered, the copy counts while its own run lives.
         """
-        # Its life has four states, which become two here: the run of a withdrawn document never lives.
-        run = (kept.record if kept else record).life.run
-        if run == DELIVERED or run == self.own or self.is_alive(run):
-            return "seen"
-        return "lost"
+        run = (kept.record if kept else record).life.run  # the run of a withdrawn document never lives
+        return run == DELIVERED or run == self.own or self.is_alive(run)
 
     def is_alive(self, run: int) -> bool:
         """Decide whether another run lives.

@@ -1,173 +1,41 @@
-"""A SQLite file as a store, which processes of one machine share.
+"""A SQLite file as a store, which processes of one machine share; or a database in the memory of this process.
 
-It carries out the commands of Redis that this package uses, on three tables. A step is a transaction. All SQL runs in
-one separate thread.
+It carries out the commands of Redis that this package uses, on three tables. A step (see ``partition.py``) is a
+transaction. All SQL runs in one separate thread, where the client answers at once. So a step goes from its first to its
+last line without a pause, and nobody else comes in between.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import OF_TEXTS
-from scrapy_neardup.index.local import LocalClient
-from scrapy_neardup.index.store import Argument, Client, Facts, Store, as_bytes
+from scrapy_neardup.index.sqlite_file import USABLE, SQLiteFile
+from scrapy_neardup.index.store import LOGGED, Argument, Call, Client, Commit, Facts, NewPostings, Store, as_bytes
+from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.display import printable
 
-APPLICATION = 0x4E44_5550  # ``PRAGMA application_id`` of our files: the letters NDUP
-
-VERSION = 3  # ``PRAGMA user_version``
-
-_MEND = "move it away, or set NEARDUP_STORE to another file"
-_USABLE = (
-    "this user must be able to read and write the file and its folder, with room on the disk; or set NEARDUP_STORE to"
-    " another file"
-)
-# Words in errors about a file that may be in order: it cannot be used now.
-_UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
-
-_POLL = 0.001  # seconds
-_CACHE_KB = 16_000
-_CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
-_LOG_BYTES = 32_000_000  # the log shrinks to this size
 R = TypeVar("R")
 
-_COLUMNS = "(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
-TABLES = (
-    # A key without a name was removed, and its entries are not free yet. A key expires by this machine's clock.
-    "CREATE TABLE IF NOT EXISTS keys (id INTEGER PRIMARY KEY, name TEXT UNIQUE, expires REAL NOT NULL DEFAULT 9e99)",
-    "CREATE INDEX IF NOT EXISTS keys_expire ON keys (expires)",
-    f"CREATE TABLE IF NOT EXISTS entries {_COLUMNS} WITHOUT ROWID",
-    # Entries of over 1 kB take a page of their own in a table without row ids: 3.4 kB for a text of 1.2 kB.
-    f"CREATE TABLE IF NOT EXISTS texts {_COLUMNS}",
-)
-
-
-class SQLiteFile:
-    """One connection to a file. All methods are called in one thread."""
-
-    def __init__(self, path: str, timeout: float) -> None:
-        self.path = os.path.abspath(path)
-        self.timeout = timeout
-        self._connection: sqlite3.Connection | None = None
-        self._version = 0  # changes with every commit of another connection
-        self._opened: os.stat_result | None = None  # tells the file that is open from others
-
-    def connect(self) -> None:
-        """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
-        try:
-            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: the folder cannot be made ({error}); {_USABLE}") from error
-        # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
-        with suppress(OSError):
-            with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            self._opened = os.stat(self.path)
-        # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
-        self._connection = sql = sqlite3.connect(self.path, timeout=0, isolation_level=None)
-        sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
-        # Check this before anything is written, so that a file of another program stays as it is.
-        self._when_free(self._check_version)
-        self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
-        # Safe against a crash of the process; a power cut may lose the last checks, not the file.
-        sql.execute("PRAGMA synchronous = NORMAL")
-        sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-        sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        sql.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-        with self.transaction(writes=True):
-            if found_version(sql, self.path) < VERSION:
-                for statement in TABLES:
-                    sql.execute(statement)
-                sql.execute(f"PRAGMA application_id = {APPLICATION}")
-                sql.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _check_version(self) -> None:
-        # Read in one transaction, because another process may be making the tables now.
-        with self.transaction(writes=False) as sql:
-            found_version(sql, self.path)
-
-    def follow(self) -> None:
-        """Open the file, again if it was removed or replaced: nobody else would see what is written to the old one."""
-        with suppress(OSError):
-            if self._connection and self._opened and os.path.samestat(os.stat(self.path), self._opened):
-                return
-        self.disconnect()
-        try:
-            self.connect()
-        except BaseException:
-            self.disconnect()
-            raise
-
-    def disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    @contextmanager
-    def transaction(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
-        """Run a transaction. One that writes holds the file, so that no other process writes in between.
-
-        One that only reads sees one state of the file, however long it takes, and blocks nobody.
-        """
-        sql = self._connection
-        assert sql is not None
-        self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
-        with sql:  # commits, or rolls back after an exception
-            yield sql
-        if not writes:
-            return
-        version = sql.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version:  # if other processes write too, let a waiting one have its turn
-            self._version = version
-            time.sleep(2 * _POLL)
-
-    def _when_free(self, step: Callable[[], R]) -> R:
-        """Try again every millisecond while another connection holds the file."""
-        deadline = time.monotonic() + self.timeout
-        while True:
-            try:
-                return step()
-            except sqlite3.OperationalError as error:  # noqa: PERF203
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(_POLL)
-
-
-def found_version(sql: sqlite3.Connection, path: str) -> int:
-    """Return the version of a file, 0 if it is empty. Raise StoreError if it is not ours to write."""
-    application, version = (
-        int(sql.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
-    )
-    if application == APPLICATION and version != VERSION:
-        raise StoreError(
-            f"{path}: it was made by another version of scrapy-neardup (tables of version {version}, this one knows"
-            f" {VERSION}): install that version, or {_MEND}"
-        )
-    is_empty = sql.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-    if application != APPLICATION and (application or version or not is_empty):
-        raise StoreError(f"{path}: it is a SQLite file of another program: {_MEND}")
-    return version
-
+# Words in errors about a file that may be in order: it cannot be used now.
+_UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
 
 _MOST_FREED = 20_000  # entries of dead keys in a transaction, which takes some hundredths of a second
 
 
 class SQLiteStore(Store):
-    """A missing file is made with its folder."""
+    """A missing file is made with its folder. Without a path the window is in memory, and ends when it is closed."""
 
-    def __init__(self, path: str | Path, timeout: float = 2.0) -> None:
-        self.location = str(path)
-        self._file = SQLiteFile(self.location, timeout)
+    def __init__(self, path: str | Path = "", timeout: float = 2.0) -> None:
+        self.location = str(path) or "memory://"
+        self._file = SQLiteFile(str(path), timeout)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
 
@@ -226,19 +94,98 @@ class SQLiteStore(Store):
                 f"{self._file.path}: another process held the file for over {self._file.timeout:g} s ({text})"
             )
         if any(words in reason for words in _UNUSABLE):
-            return StoreUnavailable(f"{self._file.path}: {text}; {_USABLE}")
+            return StoreUnavailable(f"{self._file.path}: {text}; {USABLE}")
         return StoreError(
             f"{self._file.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
         )
 
 
-class SQLiteClient(LocalClient):
-    """Carries out commands in a transaction that its caller has begun. Methods without a docstring are commands."""
+class SQLiteClient(Client):
+    """Carries out commands in a transaction that its caller has begun.
+
+    A command of Redis is the method that has its name in lower case, ``HGET`` hget(). The methods without a docstring
+    are these commands.
+    """
 
     def __init__(self, sql: sqlite3.Connection) -> None:
-        super().__init__()
+        self.now = time.time()
         self._sql = sql
         self._ids: dict[str, int | None] = {}
+
+    async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
+        return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
+
+    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
+        return function(*arguments)
+
+    def _run(self, call: Call) -> object:
+        return getattr(self, call.name.lower())(call.key, *call.arguments)
+
+    def _commit(self, commit: Commit) -> object:
+        for call, expected in commit.expected:
+            answer = self._run(call)
+            if as_bytes(answer or b"") != expected:
+                return answer
+        if commit.postings is not None and not self._post(commit.postings):
+            return 0
+        for call in commit.writes:
+            self._run(call)
+        return 1
+
+    def _post(self, new: NewPostings) -> bool:
+        """Post a document. Return False if somebody else has posted anything near it since the caller has read."""
+        for key, _, version, _ in new.hashes:
+            if (self.hget(key, "version") or b"") != version:
+                return False
+        own, bits, _, _ = new.hashes[-1]
+        for shard, gone in new.gone:
+            kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
+            self.hset(own, shard, b"".join(kept))
+        self.append(own, new.added)
+        self.hset(own, "bits", bits, "version", new.version)
+        return True
+
+    async def fields(self, key: str) -> Mapping[bytes, bytes]:
+        return self.hgetall(key)
+
+    def hget(self, key: str, field: Argument) -> bytes | None:
+        return self.hmget(key, field)[0]
+
+    def hexists(self, key: str, field: Argument) -> int:
+        return int(self.hget(key, field) is not None)
+
+    def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
+        return int(1000 * self.now), self.hgetall(key)
+
+    # A log is a hash whose fields are numbers without a gap. A log that is made anew goes on behind the lost one.
+
+    def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:
+        first, last = self._bounds(key)
+        number = last + 1 or int(1_000_000 * self.now)
+        first = max(first, number + 1 - most) if last >= first else number
+        self.hset(key, "first", first, "last", number, number, entry[-1])
+        self.hdel(key, first - 1)
+
+    def xlen(self, key: str) -> int:
+        first, last = self._bounds(key)
+        return last + 1 - first
+
+    def xrange(self, key: str, start: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        first, last = self._bounds(key)
+        return self._entries(key, range(max(first, int(start.partition("-")[0] or 0)), last + 1)[: int(limits[-1])])
+
+    def xrevrange(self, key: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        first, last = self._bounds(key)
+        return self._entries(key, range(last, first - 1, -1)[: int(limits[-1])])
+
+    def _bounds(self, key: str) -> tuple[int, int]:
+        """Return the numbers of the first and the last entry of a log; of an empty or damaged one 0 and -1."""
+        first, last = (each or b"" for each in self.hmget(key, "first", "last"))
+        return (int(first), int(last)) if first.isdigit() and last.isdigit() else (0, -1)
+
+    def _entries(self, key: str, numbers: Sequence[int]) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        values = zip(numbers, self.hmget(key, *numbers), strict=True)
+        return [(b"%d-0" % number, {LOGGED: value}) for number, value in values if value is not None]
 
     async def names(self, beginning: str) -> list[str]:
         query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"

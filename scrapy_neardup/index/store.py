@@ -2,8 +2,7 @@
 
 Whoever adds a store writes a class for each of the two protocols of this module, ``Store`` and ``Client``. All rules,
 and how the data of a window are laid out, are the same for all stores. The commands are those of Redis, see
-https://redis.io/docs/latest/commands. ``LocalClient`` (local.py) has what the stores of this process share. The rest of
-the module is for those who ask a store.
+https://redis.io/docs/latest/commands. The rest of the module is for those who ask a store.
 
 Whoever changes a hash gives it another *version*, random bytes. So who has read it sees that it has changed since.
 """

@@ -1,4 +1,4 @@
-"""Stories, and how documents join them.
+"""Stories, which ``joined_stories.py`` lets documents join.
 
 A story has the fields "counts" (see ``records/stories.py``) and "version". Each member that is kept has a field, by its
 document key. A story that became a part of another one says so in its counters, and then only its last second changes.
@@ -8,85 +8,27 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable
 from typing import cast
 
 from scrapy_neardup.evidence.news import told_by
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.partition import Part, reads, swaps
-from scrapy_neardup.index.store import Argument, Call, Client, ConflictError, Expected, answers, new_version, swap
+from scrapy_neardup.index.store import Argument, Call, Client, answers, swap
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.ledgers import pack_ledger, pack_told
 from scrapy_neardup.records.stored_stories import (
-    FIELDS,
-    StoredStories,
     StoredStory,
-    asked_story,
-    followed,
-    missing_stories,
     whole_story,
 )
 from scrapy_neardup.records.stories import MUTED, StoryChange, StoryCounters, read_counters, read_members
-from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_UNITED, begin_story, count_join, unite
-from scrapy_neardup.rules.news import united_told, with_news
-from scrapy_neardup.story import Join, Member, Story
+from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_UNITED, begin_story, unite
+from scrapy_neardup.rules.news import united_told
+from scrapy_neardup.story import Member, Story
 
 
 class Stories(Part):
-    """The stories of one namespace and configuration. A document joins its story when it is checked."""
-
-    async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
-        """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
-        for _ in range(MOST_FOLLOWED):
-            if not (missing := missing_stories(stories, joins)):
-                break
-            calls = [Call("HMGET", self.layout.story(key), (*FIELDS, *each)) for key, each in missing.items()]
-            for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
-                stories[key] = asked_story(key, members, values)
-
-    def join(
-        self, stories: StoredStories, join: Join, first_text: StoredText | None
-    ) -> tuple[Story, list[Expected], list[Call]]:
-        """Return the story after a join, and how it is written: nothing if the document is a member already.
-
-        ``first_text`` is the text of the story's first document, if the story is new and the window has it.
-
-        ``stories`` are changed as if that had been done. Raise StoreError or an error of the store if the story
-        cannot be used.
-        """
-        *moved, key = followed(stories, join)
-        story = stories.get(key, ConflictError("the story is a part of too many others"))
-        if isinstance(story, Exception):
-            raise story
-        writes = list[Call]()
-        for each in moved:  # remember where the story went, for as long as documents come
-            united = cast("StoredStory", stories[each])
-            united.counters.last = max(united.counters.last, join.member.seen_at)
-            writes += self.writes(united, 2 * self.policy.window)
-        counters = story.counters
-        before = story.counters.joined
-        states = story.ledger.changed
-        expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
-        join = with_news(story.told, story.ledger, counters, join, first_text)
-        to_keep = count_join(
-            counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
-        )
-        if counters.joined == before:
-            known = read_members(
-                (each, story.members[each]) for each in (bytes.fromhex(join.member.id),) if each in story.members
-            )
-            return replace(story.snapshot, news=known[0].news if known else ()), [], writes
-        # A member dated far ahead does not keep the story for ever.
-        seconds = self.policy.window + min(self.policy.window, counters.last - join.member.seen_at)
-        writes += self.writes(story, seconds, to_keep)
-        new = dict.fromkeys((*dict(to_keep), bytes.fromhex(join.member.id)))
-        writes += self.layout.log(*(StoryChange("joined", key, each) for each in new), *_states(story, states))
-        story.members.update(to_keep)
-        story.version = new_version()
-        writes.append(Call("HSET", self.layout.story(key), ("version", story.version)))
-        return replace(story.snapshot, news=join.member.news), expected, writes
+    """The stories of one namespace and configuration."""
 
     @swaps
     async def unite(self, client: Client, story: str, other: Member) -> Story:
@@ -120,7 +62,7 @@ class Stories(Part):
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
         begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
         united = StoryChange("united", moves.key, stays.key)
-        writes += self.layout.log(*begun_changes, united, *_states(stays, states))
+        writes += self.layout.log(*begun_changes, united, *new_states(stays, states))
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
@@ -199,7 +141,7 @@ class Stories(Part):
         return [*writes, Call("EXPIRE", name, (seconds,))] if seconds else writes
 
 
-def _states(story: StoredStory, before: int) -> list[StoryChange]:
+def new_states(story: StoredStory, before: int) -> list[StoryChange]:
     """Return the changes that tell the states of a ledger that had so many before."""
     ledger = story.ledger
     numbered = enumerate(ledger.states, ledger.changed - len(ledger.states))

@@ -10,7 +10,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.ledgers import read_ledger, read_told
 from scrapy_neardup.records.stories import StoryCounters, read_counters
-from scrapy_neardup.story import Join, Ledger, Story
+from scrapy_neardup.story import Ledger, Story
 
 FIELDS = "counts", "version", "ledger", "told"
 """The fields of a story in the store, besides its members."""
@@ -61,36 +61,6 @@ def whole_story(key: bytes, answer: object) -> StoredStory:
     """Return a story with all its members, from all its fields. Raise StoreError if they are damaged."""
     fields = cast("dict[bytes, bytes]", answer)
     return _stored(key, [fields.get(name.encode()) for name in FIELDS], members_of(fields))
-
-
-StoredStories = dict[bytes, "StoredStory | Exception"]
-"""Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
-
-
-def followed(stories: StoredStories, join: Join) -> list[bytes]:
-    """Return the key of the story that a document joins, and of those that it became a part of, as far as known."""
-    keys = [bytes.fromhex(join.story)]
-    while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
-        keys.append(story.counters.moved)
-    return keys
-
-
-def is_new(stories: StoredStories, join: Join) -> bool:
-    """Return whether the story that a document joins has no member yet."""
-    story = stories.get(bytes.fromhex(join.story))
-    return isinstance(story, StoredStory) and not story.counters.joined
-
-
-def missing_stories(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
-    """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
-    missing: dict[bytes, set[bytes]] = {}
-    for join in joins:
-        key = followed(stories, join)[-1]
-        members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
-        story = stories.get(key)
-        if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
-            missing.setdefault(key, set()).update(members)
-    return missing
 
 
 def members_of(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:

@@ -11,15 +11,14 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.life import DELIVERED
-from scrapy_neardup.rules.findings import Finding, Measured, ask, too_low
+from scrapy_neardup.rules.findings import Finding, Measured, Trace, too_low
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import Texts, with_second_look
-from scrapy_neardup.rules.systems import NOT_DROPPED, System
-from scrapy_neardup.rules.systems.news import NEWS
+from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 from scrapy_neardup.story import Join
 
@@ -69,26 +68,26 @@ class Judge:
     ) -> Decision:
         """Return the decision on a document, which has the id under which it is registered.
 
-        ``new`` is its record as an original, which is the new one in all ``candidates``. A candidate whose
-        state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
+        ``new`` is its record as an original, which is the new one in all ``candidates``. A candidate that
+        does not count as seen is chosen only if there is no other. The new document then rejoins its story.
 
         ``texts`` has the texts of the candidates that are chosen for a second look, and of the documents that were kept
         instead of them, as far as they are known.
         """
         pairs = with_second_look(candidates, document, texts) if texts else candidates
         new = self._with_holder(document, new, candidates)
-        relations = [self.system.relation(pair) for pair in pairs]
-        matches = [Match(*each) for each in zip(pairs, relations, strict=True) if each[1].name != "none"]
+        judged = [compare(pair, self.system) for pair in pairs]
+        matches = [each for each in judged if each.relation != "none"]
         seen = [each for each in matches if each.is_seen]
         # Without one that is seen, a copy takes the place of the best lost one in its story.
         best = _choose(seen) or best_match(each for each in matches if not each.related)
         if best is None:
-            findings = [finding for each in relations for finding in each.findings]
+            findings = [finding for each in judged for finding in each.findings]
             return Decision(_alone(document, new), new, findings=findings)
         if best.pair.is_wall:
             wall = Finding(True, ("one source has the text under titles without a common word",))
             verdict = Verdict("unchecked", reason="boilerplate", id=document.id)
-            return Decision(verdict, replace(new, match=best.key), best, findings=[*best.relation.findings, wall])
+            return Decision(verdict, replace(new, match=best.key), best, findings=[*best.findings, wall])
         return self._decide_by(best, document, new, matches)
 
     def _decide_by(self, best: Match, document: Document, new: Record, matches: Sequence[Match]) -> Decision:
@@ -111,7 +110,7 @@ class Judge:
             other = in_united_story(best, seen)
             join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
-        return Decision(verdict, record, best, join, changed, [*best.relation.findings, *added, *findings])
+        return Decision(verdict, record, best, join, changed, [*best.findings, *added, *findings])
 
     def _with_holder(self, document: Document, new: Record, pairs: Iterable[Pair]) -> Record:
         """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
@@ -174,8 +173,9 @@ class Judge:
         findings = [too_low(held)]
         if not held.is_reached or self.policy.keeps(source):
             return False, findings
-        kept = ask(match.pair, NOT_DROPPED)
-        return kept.applying is None, findings + kept.findings
+        trace = Trace()
+        is_kept = trace.applies(NOT_DROPPED, match.pair)
+        return not is_kept, findings + trace.findings
 
 
 def _choose(seen: Sequence[Match]) -> Match | None:
@@ -202,8 +202,8 @@ def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | No
 
 def _added_to(page: Match | None) -> list[Finding]:
     """Return what a document adds to its changed page, for which it is kept: a finding, or none."""
-    kept = ask(page.pair, NOT_DROPPED) if page else None
-    return kept.findings[-1:] if kept and kept.applying else []
+    trace = Trace()
+    return trace.findings[-1:] if page and trace.applies(NOT_DROPPED, page.pair) else []
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:

@@ -56,20 +56,22 @@ Guard = Callable[[Pair], Finding | None]
 """A rule: a function of one pair. It returns None if it has nothing to say of such a pair."""
 
 
-class Asked(NamedTuple):
-    """What guards found in a pair, and the guard that applies, None if none does."""
+class Trace:
+    """What guards found in a pair, in the order in which they were asked."""
 
-    findings: list[Finding]
-    applying: Guard | None
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def applies(self, guards: Iterable[Guard], pair: Pair) -> bool:
+        """Ask guards in their order, up to the first that applies. Return whether one does."""
+        for guard in guards:
+            finding = guard(pair)
+            if finding is not None:
+                self.findings.append(finding)
+                if finding.applies:
+                    return True
+        return False
 
 
-def ask(pair: Pair, guards: Iterable[Guard]) -> Asked:
-    """Ask guards in their order, up to the first that applies."""
-    findings = []
-    for guard in guards:
-        finding = guard(pair)
-        if finding is not None:
-            findings.append(finding)
-            if finding.applies:
-                return Asked(findings, guard)
-    return Asked(findings, None)
+def any_applies(guards: Iterable[Guard], pair: Pair) -> bool:
+    return Trace().applies(guards, pair)

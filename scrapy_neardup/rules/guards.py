@@ -1,4 +1,4 @@
-"""The guards, each a function of one pair. The lists in ``rules/systems/`` have their order.
+"""The guards, each a function of one pair. The lists in ``rules/systems.py`` have their order.
 
 A guard is named after the statement that it checks, and applies if the statement is true. Then two documents are what
 the list of this guard says: related, or copies, or no copies.
@@ -56,7 +56,7 @@ def translation(pair: Pair) -> Finding | None:
     return applies_if(pair.is_translation, "the same article number in both urls, and two languages")
 
 
-# STRANGERS and NO_MATCH
+# STRANGERS and no_match
 
 
 def other_scope(pair: Pair) -> Finding | None:
@@ -76,7 +76,7 @@ def other_form(pair: Pair) -> Finding | None:
     return applies_if(is_other, "two reports of one form, filled in with other names or figures")
 
 
-# NO_COPY
+# no_copy
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
@@ -151,7 +151,7 @@ def other_content(pair: Pair) -> Finding | None:
     return applies_because(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")
 
 
-# NOT_BY_TEXT
+# not_by_text; the first one is in no_copy too
 
 
 def only_through_another(pair: Pair) -> Finding | None:
@@ -180,7 +180,16 @@ def other_topic(pair: Pair) -> Finding | None:
     return too_low(Measured("score of the topics", pair.term_score, least, "half of topic_threshold"))
 
 
-# NOT_BY_TOPIC
+def one_source(pair: Pair) -> Finding:
+    return Finding(pair.same_source, ())
+
+
+# not_by_topic
+
+
+def never(_: Pair) -> Finding:
+    """Nothing relates two documents in this way."""
+    return Finding(True, ())
 
 
 def low_topic_score(pair: Pair) -> Finding:
@@ -226,7 +235,7 @@ def _raised(what: str, value: float, bound: float, option: str, added: float) ->
     return Measured(what, value, bound + added, f"{option} + {added:g}" if added else option)
 
 
-# NOT_BY_NAMES
+# not_by_names
 
 
 def few_common_names(pair: Pair) -> Finding | None:

@@ -64,7 +64,7 @@ def join_of(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
-    topic = match.relation.topic_score
+    topic = match.topic_score
     original_source = source_of(match.original_url)
     owner = owner_of(document.source)
     # Editions of one site in several countries print each other's texts, such as those of paper.com and paper.com.au.
@@ -124,7 +124,7 @@ def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
     if match.is_seen and match.pair.same_page:
         return False
-    if not match.related or match.relation.topic_score > 0 or match.original == match.story:
+    if not match.related or match.topic_score > 0 or match.original == match.story:
         return True
     # Each step from one similar text to the next loses likeness.
     return topic_cosine(match.pair.new.topic, first_topic(match.pair.old)) >= FIRST_COSINE_IF_STRONG

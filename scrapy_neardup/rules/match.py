@@ -1,24 +1,27 @@
-"""A candidate that is a copy or related. The best of them is the match of the document."""
+"""What a new document is to a candidate: a copy, related, or neither. The best candidate is the match."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.rules.findings import Finding
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems import Relation
 
 
 @dataclass(slots=True)  # not frozen: a check may make dozens, and that takes three times as long
 class Match:
-    """A pair whose documents are copies or related, and the relation that tells which.
+    """A pair as the rules judge it. ``topic_score`` is 0 unless only topics or names relate the documents.
 
-    ``Judge.decide`` makes all of them before it chooses the best.
+    ``findings`` are those of all guards that were asked, in their order.
     """
 
     pair: Pair
-    relation: Relation
+    relation: Literal["none", "copy", "related"]
+    findings: list[Finding]
+    topic_score: float = 0.0
 
     @property
     def key(self) -> bytes:
@@ -27,18 +30,17 @@ class Match:
 
     @property
     def is_seen(self) -> bool:
-        """Return False if the candidate's run died before it delivered the candidate: nothing is a copy of it."""
-        return self.pair.state != "lost"
+        return self.pair.is_seen
 
     @property
     def related(self) -> bool:
         """Return whether it is similar enough to join the story, and too different to be a copy."""
-        return self.relation.name == "related"
+        return self.relation == "related"
 
     @property
     def is_by_text(self) -> bool:
         """Return whether the texts themselves are alike, and not only their topics or names."""
-        return not self.pair.is_translation and not self.relation.topic_score
+        return not self.pair.is_translation and not self.topic_score
 
     @property
     def original(self) -> str:
@@ -71,7 +73,7 @@ class Match:
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
         """Return the key by which candidates are sorted, the best first."""
         pair = self.pair
-        topic = self.relation.topic_score
+        topic = self.topic_score
         return (
             not pair.same_text,  # the same text first
             not pair.same_page,  # then the page itself, unchanged or changed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import Literal
 from urllib.parse import urlsplit
 
 from scrapy_neardup.evidence.changes import Change, changes_between
@@ -19,9 +18,6 @@ from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.policy import Policy
 
-CandidateState = Literal["seen", "lost"]
-"""``seen``: the candidate is delivered or its run lives. ``lost``: its run is dead."""
-
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
@@ -35,9 +31,10 @@ VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one 
 class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
-    ``key`` and ``state`` are those of the candidate. ``kept_key`` and ``kept_text`` are those of the document that was
-    kept, if the candidate was dropped as a copy of it, otherwise those of the candidate. ``kept_key`` is empty if that
-    document is gone. A text is None if the window does not have it, and for all pairs that get no second look.
+    ``key`` is that of the candidate. ``is_seen`` is False if its run died before it delivered the candidate: then
+    nothing is a copy of it. ``kept_key`` and ``kept_text`` are those of the document that was kept, if the candidate
+    was dropped as a copy of it, otherwise those of the candidate. ``kept_key`` is empty if that document is gone. A
+    text is None if the window does not have it, and for all pairs that get no second look.
     """
 
     def __init__(
@@ -46,7 +43,8 @@ class Pair:
         new: Record,
         old: Record,
         policy: Policy,
-        state: CandidateState = "seen",
+        *,
+        is_seen: bool = True,
         kept_key: bytes = b"",
     ) -> None:
         self.key = key
@@ -54,7 +52,7 @@ class Pair:
         self.new = new
         self.old = old
         self.policy = policy
-        self.state = state
+        self.is_seen = is_seen
         self.new_text: StoredText | None = None
         self.old_text: StoredText | None = None
         self.kept_text: StoredText | None = None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.findings import ask
+from scrapy_neardup.rules.findings import any_applies
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import STRANGERS
 
@@ -28,8 +28,8 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> list[Pair]:
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
     the new document, only another text of its own page is chosen.
     """
-    alike = [pair for pair in pairs if pair.may_be_copy and not ask(pair, STRANGERS).applying]
-    equal = [pair for pair in alike if pair.same_content and pair.state == "seen"]
+    alike = [pair for pair in pairs if pair.may_be_copy and not any_applies(STRANGERS, pair)]
+    equal = [pair for pair in alike if pair.same_content and pair.is_seen]
     if equal:
         is_of_page = any(pair.same_page for pair in equal)
         alike = [pair for pair in alike if pair.same_page and not pair.same_text and not is_of_page]

@@ -10,7 +10,7 @@ from scrapy_neardup.evidence.names import LEAST_COSINE, shared_tolls
 from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.findings import ask
+from scrapy_neardup.rules.findings import any_applies
 from scrapy_neardup.rules.guards import (
     FIRST_COSINE,
     FIRST_COSINE_IF_STRONG,
@@ -20,7 +20,7 @@ from scrapy_neardup.rules.guards import (
 )
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
+from scrapy_neardup.rules.systems import NEWS
 
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA = 0.04
@@ -112,7 +112,7 @@ def _tell_one_toll(match: Pair, other: Pair) -> bool:
 def _joins_clearly(pair: Pair) -> bool:
     """Decide whether a document joins a story by its topic, and scores more than it needs to."""
     least_score = pair.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * pair.same_source)
-    return pair.topic_score >= least_score and not ask(pair, NOT_BY_TOPIC).applying
+    return pair.topic_score >= least_score and not any_applies(NEWS.not_by_topic, pair)
 
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:

@@ -45,7 +45,7 @@ async def test_a_report_with_the_same_terms_is_related(index: Index, one: str, o
     if match is not None:
         assert match.related
         assert match.pair.likeness.score < Policy().related_threshold
-        assert match.relation.topic_score == topic_score(topic(one), topic(other))
+        assert match.topic_score == topic_score(topic(one), topic(other))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
     match = await check(index, Article("copy", like="wire", equal=100, topic="ABCdefgh"))
 
     assert match is not None
-    assert (match.original, match.related, match.relation.topic_score) == (original.id, False, 0.0)
+    assert (match.original, match.related, match.topic_score) == (original.id, False, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ async def test_texts_that_share_a_part_are_related_if_their_topics_allow_it(
     match = await match_of(index, first, Article("a part of it", like="wire", equal=30, source=source, topic=other))
 
     assert (match is not None) is matches
-    assert match is None or (match.related, match.relation.topic_score) == (True, 0.0)
+    assert match is None or (match.related, match.topic_score) == (True, 0.0)
 
 
 @pytest.mark.parametrize(

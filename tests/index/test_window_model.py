@@ -23,7 +23,7 @@ from scrapy_neardup.records.documents import Record, new_record, with_next_key
 from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge
-from scrapy_neardup.rules.pair import CandidateState, Pair
+from scrapy_neardup.rules.pair import Pair
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 DEAD, SILENCE = 1500.0, 3000.0
@@ -43,11 +43,11 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Model:
-    """The window as a list, and the runs with the state of their heartbeats."""
+    """The window as a list, and the runs and whether they live."""
 
     records: dict[bytes, Record] = field(default_factory=dict)
     texts: dict[bytes, StoredText] = field(default_factory=dict)
-    beats: dict[int, CandidateState] = field(default_factory=dict)
+    beats: dict[int, bool] = field(default_factory=dict)
     begun: dict[int, float] = field(default_factory=dict)  # the first heartbeats in seconds, and below the last ones
     beaten: dict[int, float] = field(default_factory=dict)
     now: float = 0.0
@@ -56,7 +56,7 @@ class Model:
         self.now += 0.01
         self.begun.setdefault(run, self.now)
         self.beaten[run] = self.now
-        self.beats[run] = "seen"
+        self.beats[run] = True
 
     def end(self, run: int) -> None:
         for each in (self.begun, self.beaten, self.beats):
@@ -75,15 +75,14 @@ class Model:
 
     def pair(self, key: bytes, new: Record, old: Record, own: int) -> Pair:
         kept_key, kept = self.kept(old)
-        return Pair(key, new, old, POLICY, self.state(old, own), kept_key if kept else b"")
+        return Pair(key, new, old, POLICY, is_seen=self.is_seen(old, own), kept_key=kept_key if kept else b"")
 
-    def state(self, record: Record, own: int) -> CandidateState:
+    def is_seen(self, record: Record, own: int) -> bool:
         _, kept = self.kept(record)
         if kept is None or kept.packed_life in (0, own):
-            return "seen"
-        state = self.beats.get(kept.packed_life, "lost")
-        is_older = state != "lost" and self.beaten[kept.packed_life] < self.begun.get(own, -math.inf)
-        return "lost" if is_older else state
+            return True
+        run = kept.packed_life
+        return self.beats.get(run, False) and self.beaten[run] >= self.begun.get(own, -math.inf)
 
     def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
@@ -199,9 +198,9 @@ class Stage:
         self.model.end(run)
 
     async def _dead(self, run: int, told: str = "") -> None:
-        if self.model.beats.get(run) == "seen":
+        if self.model.beats.get(run):
             await silence(self.index, run, SILENCE, beat_alone=True)
-            self.model.beats[run] = "lost"
+            self.model.beats[run] = False
             self.model.beaten[run] -= SILENCE
 
     async def _check(self, run: int, article: Article, told: str = "") -> None:

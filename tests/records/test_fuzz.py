@@ -68,7 +68,7 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    pair = Pair(b"k" * 8, new, old, POLICY, draw.choice(("seen", "lost")))
+    pair = Pair(b"k" * 8, new, old, POLICY, is_seen=draw.choice((True, False)))
     Judge(POLICY).decide(ARTICLE.document, new, [pair]).record.pack()
 
 

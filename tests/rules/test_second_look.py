@@ -8,7 +8,7 @@ from documents import WIRE, Article
 
 from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.pair import CandidateState, Pair
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look, with_second_look
 
@@ -19,22 +19,22 @@ def chosen(
     *candidates: Article,
     new: Article = NEW,
     policy: Policy = Policy(),  # noqa: B008
-    state: CandidateState = "seen",
+    is_seen: bool = True,
 ) -> Sequence[str]:
     """Return the texts of the chosen candidates."""
     olds = {bytes.fromhex(each.id): each for each in candidates}
-    return [olds[pair.key].text for pair in chosen_for_second_look(pairs_of(candidates, new, policy, state))]
+    return [olds[pair.key].text for pair in chosen_for_second_look(pairs_of(candidates, new, policy, is_seen))]
 
 
 def pairs_of(
     candidates: Sequence[Article],
     new: Article = NEW,
     policy: Policy = Policy(),  # noqa: B008
-    state: CandidateState = "seen",
+    is_seen: bool = True,
 ) -> list[Pair]:
     record = new_record(new.fingerprint, new.document)
     olds = {bytes.fromhex(each.id): new_record(each.fingerprint, each.document) for each in candidates}
-    return [Pair(key, record, old, policy, state) for key, old in olds.items()]
+    return [Pair(key, record, old, policy, is_seen=is_seen) for key, old in olds.items()]
 
 
 def like(text: str, equal: int, **more: str) -> Article:
@@ -61,7 +61,7 @@ def test_if_the_window_has_the_very_text_only_that_of_the_own_page_is_read() -> 
     assert chosen(*LIKE, same) == []
     page, new = LIKE[0].copy(url=WIRE, at=-900), NEW.copy(url=WIRE, source=LIKE[0].source)
     assert chosen(*LIKE[1:], page, same, new=new) == ["like 70"]
-    assert "like 110" in chosen(*LIKE, same, state="lost")
+    assert "like 110" in chosen(*LIKE, same, is_seen=False)
 
 
 def test_of_equal_texts_one_is_read() -> None:

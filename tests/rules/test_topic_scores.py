@@ -23,11 +23,11 @@ from scrapy_neardup.evidence.topic import (
 )
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.decision import Judge
-from scrapy_neardup.rules.findings import Measured, ask
+from scrapy_neardup.rules.findings import Measured, Trace, any_applies
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, STRONG_SCORE, TERMS_ONLY_SCORE
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.systems import news
+from scrapy_neardup.rules.systems import NEWS, compare
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
@@ -48,7 +48,7 @@ def record(**fields: str | int) -> Record:
 
 def related_topic_score(new: Record, old: Record, policy: Policy) -> float:
     pair = Pair(b"", new, old, policy)
-    return 0.0 if ask(pair, news.NOT_BY_TOPIC).applying else pair.topic_score
+    return 0.0 if any_applies(NEWS.not_by_topic, pair) else pair.topic_score
 
 
 def slots(packed: bytes) -> list[int]:
@@ -76,7 +76,7 @@ def test_a_candidate_that_is_left_out_is_no_match(new: Record, old: Record) -> N
     judge = Judge(Policy(topic_threshold=0.1))
 
     pair = Pair(b"", new, old, judge.policy)
-    assert news.may_match(pair) or news.relation(pair).name == "none"
+    assert NEWS.may_match(pair) or compare(pair, NEWS).relation == "none"
 
 
 @given(one=TOPICS, other=TOPICS)
@@ -182,7 +182,9 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     policy = Policy(topic_threshold=0.0, vector_middle=0.5)
     pair = Pair(b"", one, other, policy)
     assert pair.topic_score == pytest.approx(plain + 0.25)
-    facts = [fact for finding in ask(pair, news.NOT_BY_TOPIC).findings for fact in finding.facts]
+    trace = Trace()
+    trace.applies(NEWS.not_by_topic, pair)
+    facts = [fact for finding in trace.findings for fact in finding.facts]
     assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in facts
 
 

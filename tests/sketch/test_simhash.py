@@ -14,7 +14,7 @@ from texts import START
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.index import Policy
-from scrapy_neardup.rules.systems.published import PUBLISHED
+from scrapy_neardup.rules.systems import PUBLISHED
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures import block_keys, simhash
 

@@ -27,7 +27,7 @@ from scrapy_neardup.index.postings import MOST_POSTINGS, choose_candidates
 from scrapy_neardup.records.documents import NO_TEXT, Record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge
-from scrapy_neardup.rules.findings import ask
+from scrapy_neardup.rules.findings import any_applies
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED
@@ -160,7 +160,7 @@ def _share(decision: Decision) -> tuple[float | None, bool]:
     # A guard may keep a copy of what is dropped.
     pair = copy(decision.match.pair)
     pair.old = replace(pair.old, kept_share_parts=WHOLE_TEXT - 1)
-    return pair.share, bool(ask(pair, NOT_DROPPED).applying)
+    return pair.share, any_applies(NOT_DROPPED, pair)
 
 
 class _Chains:

@@ -17,7 +17,7 @@ from newsdesk import opened
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.index.sqlite import APPLICATION
+from scrapy_neardup.index.sqlite_file import APPLICATION
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
 from scrapy_neardup.records.life import DELIVERED
