@@ -44,7 +44,7 @@ WATCH_SHARE = 2 / 3
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 OTHERS = 2
-DISASTER = 5  # all sources count if two of them agree on so many dead, hurt or missing: no name recurs with its toll
+DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -108,8 +108,8 @@ def tells_harm(story: Story) -> bool:
 
 
 def is_disaster(story: Story) -> bool:
-    """Return whether sources agree on a large number of people harmed."""
-    return any(kind < FigureKind.OTHER and state.low >= DISASTER for kind, state in story.ledger.current.items())
+    """Return whether a source prints a large number of people harmed."""
+    return any(each.kind < FigureKind.OTHER and each.low >= DISASTER for each in story.ledger.printed)
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
