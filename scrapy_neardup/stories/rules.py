@@ -44,6 +44,7 @@ WATCH_SHARE = 2 / 3
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 OTHERS = 2
+SURE = 4  # sources in one language: then those that are alone in theirs count in full
 DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
@@ -134,8 +135,9 @@ def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
     known = Counter(filter(None, languages))
     with_figures = known.pop(MANY_FIGURES, 0)
-    alone = sum(1 for count in known.values() if count == 1) - (max(known.values(), default=0) == 1)
-    others = alone + with_figures
+    most = max(known.values(), default=0)
+    alone = sum(1 for count in known.values() if count == 1) - (most == 1)
+    others = with_figures + alone * (most < SURE)
     return len(languages) - others + others // OTHERS
 
 

@@ -122,7 +122,8 @@ async def test_three_papers_break_in_a_language_that_has_four_once_it_is_known_f
     [("ru ru ru ru ru ru", "breaking"), ("id ru ha en it bg", None), ("en en fr de it en", "watch"),
      ("en ? en ? en ?", "breaking"),
      ("# # # # # #", None), ("en en en # # #", "watch"), ("en en en en # # # #", "breaking"),
-     ("en en fr de it en en en", "breaking"), ("ar bg cs de el en es fr id it ja", "breaking")],
+     ("en en fr de it en en en", "breaking"), ("en en fr en en de", "breaking"),
+     ("en en fr en de it", "watch"), ("ar bg cs de el en es fr id it ja", "breaking")],
 )  # fmt: skip
 def test_of_sources_in_other_languages_or_with_figures_every_second_counts(languages: str, level: str | None) -> None:
     told = languages.replace("?", "").split(" ")
