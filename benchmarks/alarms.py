@@ -26,7 +26,7 @@ from scrapy_neardup.records.stories import owner_in
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.rules import BURST_SPAN, HOUR, KNOWN_FOR, tells_harm
+from scrapy_neardup.stories.rules import BURST_SPAN, HOUR, KNOWN_FOR, people_harmed
 from scrapy_neardup.story import MANY_FIGURES, Member, Story
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, document_of, replay
@@ -124,7 +124,7 @@ def report_alarms(outcome: Outcome) -> None:
 def _delay(event: StoryEvent) -> str:
     """Return why an alarm did not ring when the fifth source printed the story."""
     story = event.story
-    if tells_harm(story):
+    if people_harmed(story):
         return "none: people harmed" if len(story.sources) < 5 else "a toll came late"
     five = story.source_languages[:5]
     if len(story.sources) <= 5 or event.time <= story.sources[4]:

@@ -204,8 +204,9 @@ class Story:
 
     @property
     def is_running(self) -> bool:
-        """Return whether the story is an event that has not ended."""
-        return bool(self.levels) and "ended" not in self.levels
+        """Return whether the story is an event that has not ended, or whose ledger has a new state since."""
+        has_ended = "ended" in self.levels and self.ledger.changed <= self.signalled.states
+        return bool(self.levels) and not has_ended
 
 
 # Stands among the receivers of an event for the feed and the signals of the crawl itself.

@@ -216,10 +216,15 @@ def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:
     return min(1.0, max(0.0, topic_cosine(a, b) + (LEAST_COSINE - least_cosine(a, b))))
 
 
+def is_caseless(a: bytes, b: bytes) -> bool:
+    """Return whether one of two documents is in a script without capitals and has more names than others keep."""
+    return max(len(a), len(b)) > MOST_NAMES * TOPIC_TERM_BYTES
+
+
 def least_cosine(a: bytes, b: bytes) -> float:
     """Return the cosine that the names of two documents in two languages need."""
     common = len(shared_terms(a, b))
-    if max(len(a), len(b)) > MOST_NAMES * TOPIC_TERM_BYTES:
+    if is_caseless(a, b):
         return CASELESS_COSINES.get(common, 0.0)
     return LEAST_COSINE + FEW_NAMES_LESS * (common <= LEAST_COMMON_NAMES)
 

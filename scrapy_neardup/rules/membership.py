@@ -182,8 +182,9 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     """Decide whether a claim is granted. If it is, note the level and the extent that is signalled.
 
     ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
-    joined, and ``update`` if the event is open and its extent warrants it. An event that ended as a ``watch``
-    may still reach ``breaking``, and then ends again. Of a story that is muted only ``ended`` is granted.
+    joined, and ``update`` if its extent warrants it and the event is open, or has a new state of its ledger. By this,
+    and by ``breaking`` after a ``watch``, an event that has ended is open again. Of a story that is muted only
+    ``ended`` is granted.
     """
     muted = counters.levels & MUTED
     levels = counters.levels & ~MUTED
@@ -197,7 +198,9 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
         granted = not levels & BREAKING
         levels = WATCH | BREAKING
     elif claim.level == "update":
-        granted = counters.is_open and claim.extent.warrants_update(signalled)
+        goes_on = counters.is_open or (levels and claim.extent.states > signalled.states)
+        granted = bool(goes_on) and claim.extent.warrants_update(signalled)
+        levels &= ~ENDED
     else:
         granted = counters.is_open and counters.newest_source <= claim.last_source
         levels |= ENDED

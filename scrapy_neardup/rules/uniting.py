@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -121,10 +122,9 @@ def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
 
 
 def _mean_of_vectors(pairs: Sequence[tuple[Record, ...]]) -> float:
-    """Return the mean cosine of the vectors; -1 if one is missing."""
+    """Return the mean cosine of the vectors, minus infinity if one is missing."""
     cosines = [cosine_of(one.vector, other.vector) for one, other in pairs]
-    known = [each for each in cosines if each is not None]
-    return sum(known) / len(known) if known and len(known) == len(cosines) else -1.0
+    return sum(each if each is not None else -math.inf for each in cosines) / len(cosines)
 
 
 def _mean_of_topics(pairs: Sequence[tuple[Record, ...]]) -> float:

@@ -44,7 +44,8 @@ WATCH_SHARE = 2 / 3
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 OTHERS = 2
-DISASTER = 5  # all sources count if two of them agree on so many dead, hurt or missing: no name recurs with its toll
+SURE = 4  # sources in one language: then those that are alone in theirs count in full
+DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -94,22 +95,17 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     are_few = breaking_over < MIN_SOURCES
     if are_few:
         spans = [(FEW_SPAN, breaking_over)]
-    if tells_harm(story):
-        span = DAY if is_disaster(story) else FEWHARM_SPAN
+    if (harmed := people_harmed(story)) > 0:
+        span = DAY if harmed >= DISASTER else FEWHARM_SPAN
         spans.append((span if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
     return "watch" if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)) else None
 
 
-def tells_harm(story: Story) -> bool:
-    """Return whether a source prints a number of dead, injured or missing people."""
-    return any(each.kind in HARM and each.value[1] > 0 for each in story.ledger.printed)
-
-
-def is_disaster(story: Story) -> bool:
-    """Return whether sources agree on a large number of people harmed."""
-    return any(kind < FigureKind.OTHER and state.low >= DISASTER for kind, state in story.ledger.current.items())
+def people_harmed(story: Story) -> float:
+    """Return the largest number of dead, injured or missing people that a source prints, 0 if none does."""
+    return max((each.value[1] for each in story.ledger.printed if each.kind in HARM), default=0)
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
@@ -128,7 +124,8 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
     A span counts if it has ``burst`` times the sources of each span before it.
     """
     times = story.sources
-    languages = ("",) * len(times) if is_disaster(story) or not story.source_languages else story.source_languages
+    count_in_full = people_harmed(story) >= DISASTER or not story.source_languages
+    languages = ("",) * len(times) if count_in_full else story.source_languages
     ends = (end for end in _ends(times, span, at) if _is_burst(times, end, span, burst))
     spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
     return max(map(_told, spans), default=0)
@@ -138,8 +135,9 @@ def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
     known = Counter(filter(None, languages))
     with_figures = known.pop(MANY_FIGURES, 0)
-    alone = sum(1 for count in known.values() if count == 1) - (max(known.values(), default=0) == 1)
-    others = alone + with_figures
+    most = max(known.values(), default=0)
+    alone = sum(1 for count in known.values() if count == 1) - (most == 1)
+    others = with_figures + alone * (most < SURE)
     return len(languages) - others + others // OTHERS
 
 

@@ -155,12 +155,13 @@ async def test_names_can_be_switched_off() -> None:
 COLOURLESS_TAMIL = "புயலினால் 12 பேர் உயிரிழந்துள்ளனர். 17 பேர் காயமடைந்துள்ளனர். பாடசாலைகள் மூடப்பட்டுள்ளன, மின்சாரம் இல்லை."
 
 
-@pytest.mark.parametrize(("tolls", "joins"), [("12 17", True), ("11 14", False)])
+@pytest.mark.parametrize(("tolls", "joins"), [("12 17", True), ("7 13", True), ("11 14", False)])
 async def test_a_report_joins_a_story_in_another_language_by_its_tolls(tolls: str, joins: bool) -> None:
     dead, hurt = tolls.split()
     text = f"The storm killed {dead} people, and {hurt} people were injured. " + ENGLISH
     async with opened("news", "memory://", "x") as detector:
-        tamil = detector.document(COLOURLESS_TAMIL * 2, url="https://one.example/", language="ta", seen_at=START)
+        told = COLOURLESS_TAMIL if not joins else COLOURLESS_TAMIL.replace("12", dead).replace("17", hurt)
+        tamil = detector.document(told * 2, url="https://one.example/", language="ta", seen_at=START)
         report = detector.document(text, url="https://two.example/", language="en", seen_at=START + 1)
         await detector.check(tamil)
         assert ((await detector.check(report)).status == "related") is joins

@@ -70,6 +70,12 @@ def test_the_harm_of_a_beginning_is_that_of_its_tolls(title: str) -> None:
     assert harm_of_head(title, "It shook the coast. Two more people were killed.", "en") == []
 
 
+def test_a_fear_is_no_toll_but_tells_the_event() -> None:
+    title = "Landslide: 100 people feared dead"
+    assert tolls_of(title, "", "en") == []
+    assert harm_of_head(title, "", "en") == [(1, 100)]
+
+
 def test_a_later_value_is_told_if_it_says_more() -> None:
     head = "A blast killed dozens of people on Monday. Police closed the road. It was loud. Nobody knows why."
     below = " At least 45 people were killed, the ministry said. In the north, 3 people were killed."

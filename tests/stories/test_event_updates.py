@@ -115,6 +115,19 @@ async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespac
     assert room.levels == ["watch", "ended", "breaking", "update", "update"]
 
 
+async def test_a_toll_that_rises_brings_an_event_back_that_has_ended(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace) as room:
+        for n in range(6):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+        await room.detector.finish(all_over=True)
+        for n in range(6):
+            await room.publish("fire", f"s{n}", (n + 200) * MINUTE, text=toll(12 if n < 5 else 4))
+        await room.detector.finish(all_over=True)
+        room.events += room.detector.take_events()
+
+    assert room.levels == ["breaking", "ended", "update", "ended"]
+
+
 class Held:
     """Checks that are made and whose answers wait: a process that the machine has no time for."""
 
