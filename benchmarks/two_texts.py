@@ -76,7 +76,7 @@ def main() -> None:
         found = counted(pair, decision, news)
         counts[half_of(new.url or "")].update(found)
         if options.lines:
-            print_lines(pair, decision)
+            print_lines(pair, decision, news)
     rows = []
     for of, share in COUNTS.items():
         for half, each in sorted(counts.items()):
@@ -143,7 +143,7 @@ def counted(pair: dict[str, object], decision: Decision, news: Sequence[str]) ->
     )
 
 
-def print_lines(pair: dict[str, object], decision: Decision) -> None:
+def print_lines(pair: dict[str, object], decision: Decision, news: Sequence[str]) -> None:
     verdict, figures = decision.verdict, pair["figures"]
     assert isinstance(figures, list)
     name = f"{pair['set']} {pair['old']} {pair['new']} {pair['label']} {verdict.status}"
@@ -151,7 +151,8 @@ def print_lines(pair: dict[str, object], decision: Decision) -> None:
         print(f"{name}: {'told' if any(is_told(each, line) for each in figures) else 'WRONG'}: {line}")
     for each in figures:
         if not any(is_told(each, line) for line in verdict.changes):
-            print(f"{name}: missed in a {each['sentence']} sentence: {each['what']}: {each['old']} -> {each['new']}")
+            where = "in the news" if any(is_told(each, line) for line in news) else "missed"
+            print(f"{name}: {where} in a {each['sentence']} sentence: {each['what']}: {each['old']} -> {each['new']}")
     if verdict.would_drop and pair["loses"]:
         print(f"{name}: dropped, and loses a fact")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from itertools import dropwhile, product, takewhile
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from scrapy_neardup.evidence.figures.figure import (
 )
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS, WORDS, all_languages
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
-from scrapy_neardup.evidence.page_lines import Side
+from scrapy_neardup.evidence.page_lines import Side, words_of
 from scrapy_neardup.evidence.replacements import form_of, printed_words
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
@@ -34,9 +34,11 @@ from scrapy_neardup.evidence.tokens import (
     FRACTIONS,
     FUNCTION_WORDS,
     INCREMENTS,
+    WITHOUT_SIZE,
     Token,
     is_same_word,
     is_unspaced,
+    names_of,
     tokens_of,
 )
 from scrapy_neardup.text.display import one_line
@@ -44,6 +46,9 @@ from scrapy_neardup.text.folding import fold
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
+_LEAST_VAGUE = 100  # "more than 300" may be 315
+_NEARLY = Decimal("0.9")
+_MOST_READ = 4_000  # characters of an older text
 _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
@@ -88,6 +93,35 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
+
+
+def recounted(sentences: Iterable[str], new: Side, old: Side) -> list[str]:
+    """Return the sentences of a new text that give another value of what the old text counts, in other words.
+
+    The old value is nowhere in the new text, and the new one nowhere in the old text.
+    """
+    gone = [each for _, each in _numbers_among(old.text[:_MOST_READ].split("\n"), new, old)]
+    came = _numbers_among(sentences if gone else (), old, new)
+    return [line for line, value in came if any(_count_the_same(each, value) for each in gone)]
+
+
+def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[str, _Value]]:
+    """Return the numbers in digits of the lines of one text that the other text has nowhere, each with its line."""
+    values = (
+        (line, each)
+        for line in lines
+        if _DIGITS.search(line)
+        for each in _values_of(line, tokens_of(line, own.language), crosses=False)
+    )
+    return [
+        (line, each) for line, each in values if each.token.kind == "number" and each.token.printed not in other.text
+    ]
+
+
+def _count_the_same(old: _Value, new: _Value) -> bool:
+    """Decide whether two values, which are no days, have one unit, and one or two of the words beside them."""
+    is_day = not new.unit and len(new.token.printed) < 3
+    return not is_day and _is_other_value(old, new) and _common((old, new)) >= _LEAST_COMMON - bool(new.unit)
 
 
 class _Value(NamedTuple):
@@ -140,7 +174,8 @@ def _best_pairs(olds: Sequence[_Value], news: Sequence[_Value]) -> dict[tuple[st
 
 
 def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Value]:
-    """Return the values of a sentence. What belongs to a value ``crosses`` no comma, unless it says so."""
+    """Return the values of a sentence. The words before a value may stand before a comma only if it ``crosses``."""
+    tokens = _without_brackets(tokens)
     figures = [*find_figures(text)]
     found = []
     for at, token in enumerate(tokens):
@@ -154,9 +189,18 @@ def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Va
         bound = _bound(tokens[:start]) if token.kind == "number" else []
         start -= len(bound)
         before = takewhile(lambda each: crosses or not each.closes, reversed(tokens[max(0, start - _REACH) : start]))
-        last = next((n for n, each in enumerate(tokens[end - 1 :]) if each.closes and not crosses), _REACH)
+        last = next((n for n, each in enumerate(tokens[end - 1 :]) if each.closes), _REACH)
         behind = tokens[end : end + min(last, _REACH)]
         found.append(_Value(token, figure, [*bound, *shown], unit, bool(bound), [*before], [*behind]))
+    return found
+
+
+def _without_brackets(tokens: Sequence[Token]) -> list[Token]:
+    """Return tokens without the brackets around a value: "men (9) and women (4)"."""
+    found = [*tokens]
+    for at in range(1, len(found)):
+        if found[at].kind == "number" and found[at - 1].closes and found[at].closes:
+            found[at - 1 : at + 1] = [each._replace(closes=False) for each in found[at - 1 : at + 1]]
     return found
 
 
@@ -175,7 +219,8 @@ def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], 
     following = tokens[end] if tokens[end:] else token
     if following.kind == "unit":
         is_sign = following.text != "%" and CURRENCIES.keys().isdisjoint(token.printed.split())
-        return at, end + 1, [following, token] if is_sign else [token], following.text
+        first = at - (at > 0 and tokens[at - 1].text in BEFORE_MONEY)  # "Rs 4,000"
+        return first, end + 1, [following, token] if is_sign else [token], following.text
     if UNITS.get(following.text, "years") != "years":  # most years are ages
         return at, end + 1, [token, following], UNITS[following.text]
     if at and tokens[at - 1].text in BEFORE_MONEY:
@@ -239,13 +284,23 @@ def _label(old: _Value, new: _Value, text: str) -> str:
     is_known = old.figure.label == figure.label or old.token.kind == "quantity"  # "many reported dead"
     if is_known and (0 < figure.kind < FigureKind.OTHER or figure.label in _ENGLISH):
         return figure.label
+    if _are_without_size(old.token, new.token):
+        return ""
     before = _equal(old.before, new.before)[::-1]
     if new.token.kind in ("time", "code"):
         small = list(takewhile(_is_small, new.before))[::-1]
         return _as_printed(text, [*before, *small]) if before else ""
-    is_told_before = new.unit or figure.kind == SILENT or new.token.closes  # "boeing: 737 -> 787"
+    is_of_clause = not new.before or not new.before[0].closes
+    # "boeing: 737 -> 787"
+    is_told_before = is_of_clause and (new.unit or figure.kind == SILENT or new.token.closes)
     behind = _equal(old.behind, new.behind)
     return _as_printed(text, before or behind if is_told_before else behind or before)
+
+
+def _are_without_size(old: Token, new: Token) -> bool:
+    """Decide whether two words tell no number: "most", "the majority", or "not only sad" and "both sad"."""
+    is_denial = old.kind == "negation" and new.kind != "number"
+    return is_denial or not WITHOUT_SIZE.isdisjoint((old.text, new.text))
 
 
 def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
@@ -283,7 +338,10 @@ def _is_other_value(old: _Value, new: _Value) -> bool:
     if not all(map(is_plain, values)):
         return SILENT not in (old.figure.kind, new.figure.kind) and _is_other_row(*values)  # "3rd" and "third"
     is_bounded = old.is_bounded != new.is_bounded or (old.is_bounded and new.figure.kind not in HARMED)
-    is_rounded = is_bounded and _is_rounded(*map(Decimal, values))  # "136", "over 130"
+    before, after = map(Decimal, values)
+    is_vaguer = new.is_bounded and _LEAST_VAGUE < _NEARLY * before < after < before  # "315", "more than 300"
+    digits = 1 if is_vaguer else 2
+    is_rounded = (is_bounded or is_vaguer) and _is_rounded(before, after, digits)  # "136", "over 130"
     return not is_rounded and not _are_equal(old.figure, new.figure)
 
 
@@ -337,21 +395,28 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
-def _is_rounded(low: Decimal, high: Decimal) -> bool:
-    """Decide whether one number is the other one, rounded to two digits or more."""
+def _is_rounded(low: Decimal, high: Decimal, digits: int = 2) -> bool:
+    """Decide whether one number is the other one, rounded to so many digits or more."""
     coarse, fine = sorted((low, high), key=lambda value: value.normalize().as_tuple().exponent, reverse=True)
-    has_two_digits = len(coarse.normalize().as_tuple().digits) > 1
+    has_digits = len(coarse.normalize().as_tuple().digits) >= digits
     rounded = [fine.quantize(coarse.normalize(), rounding) for rounding in (ROUND_HALF_UP, ROUND_DOWN)]
-    return has_two_digits and coarse in rounded
+    return has_digits and coarse in rounded
 
 
 def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
     """Yield the tolls of the dead: the greatest of title and first sentences, as the others are parts of it."""
     known, newest = _highest_toll(old), _highest_toll(new)
-    if not (known and newest) or known == newest or newest > _MOST_GROWTH * (1 + known):
+    if not (known and newest) or known == newest or newest > _MOST_GROWTH * (1 + known) or _name_others(new, old):
         return
     if str(newest) not in _told_dead(old.title, old.text, old.language) and not _is_sum_or_part(known, newest, new):
         yield str(known), str(newest)
+
+
+def _name_others(new: Side, old: Side) -> bool:
+    """Decide whether both titles have names, such as those of two towns, and none of them is the same."""
+    names = names_of(f"{new.text}\n{old.text}")
+    of_titles = [names & words_of(side.title) for side in (new, old)]
+    return all(of_titles) and of_titles[0].isdisjoint(of_titles[1])
 
 
 def _highest_toll(side: Side) -> Decimal:

@@ -12,7 +12,13 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
+from scrapy_neardup.evidence.figures.number_words import (
+    PERCENT,
+    PERCENT_PAIRS,
+    UNITS,
+    NumberWords,
+    all_languages,
+)
 from scrapy_neardup.evidence.lead import are_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import SAY_NOTHING
@@ -41,12 +47,16 @@ _OF_TITLE = 3
 _MOST_OF_TITLE = 3
 _MOST_REPEATED = 3
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
+_COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
 _TOO_LONG = 0.6
 _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
+# a number, no part of a code, and what is behind it
+_NUMBER = re.compile("(?<![-\u20130-9.,])([0-9](?:[0-9.,]*[0-9])?)[ -]?(%|[^\\W\\d_]*)")
+_PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word
 
@@ -110,7 +120,10 @@ def news_among(
     tolls = {at for at in left if _is_among(sentences[at], new_tolls)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {at: _score(codes, known, about, pages, least_share) * chances[at] for at, codes in left.items()}
+        scores = {
+            at: _score(sentences[at], codes, known, about, pages, least_share) * chances[at]
+            for at, codes in left.items()
+        }
         scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
@@ -143,17 +156,32 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
     return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]
 
 
+def _counts_anew(sentence: str, told: Collection[int]) -> bool:
+    """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
+    for number, word in _NUMBER.findall(fold(_YEAR.sub("", sentence)).casefold()):
+        is_large = len(number) > 2 or word in _PERCENT or word in all_languages().scales
+        if is_large and word not in UNITS and new_terms(number, told, ""):
+            return True
+    return False
+
+
 def _score(
-    codes: Sequence[int], known: Collection[int], about: Collection[int], pages: Counter[int], least_share: float
+    sentence: str,
+    codes: Sequence[int],
+    known: Collection[int],
+    about: Collection[int],
+    pages: Counter[int],
+    least_share: float,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    if len(new) < least_share * len(weights) or not weights.keys() & (about or weights.keys()):
-        return 0.0
+    is_about = bool(weights.keys() & (about or weights.keys()))
+    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    if len(new) < least_share * len(weights) or not is_about:
+        return _COUNTED_ANEW * (is_about and has_figure and _counts_anew(sentence, known))
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
     if not has_figure and not repeated:
         return 0.0  # its page is about something else
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)

@@ -45,8 +45,8 @@ HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 """First words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-VAGUE, FUNCTION_WORDS, QUALIFIERS = (
-    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
+VAGUE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
+    frozenset(_TABLE[role].split()) for role in ("vague", "without_size", "function_words", "qualifiers")
 )
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
 OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
@@ -172,8 +172,8 @@ class _Words(NamedTuple):
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
             self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))
-        elif raw[end] == "h" or _is_of_time(raw[end]):
-            self.found.append(Token(value + raw[end][0], "time", printed + raw[end][0]))
+        elif sign := self._take_sign(end):
+            self.found.append(Token(value + sign, "time", printed + sign))
         else:
             _add_number(self.found, Token(value, "number", printed, closes))
         if mark not in ("", "."):
@@ -200,11 +200,17 @@ class _Words(NamedTuple):
         token = self.raw[place]
         core = token.rstrip(_CLOSING)
         half, more = _half_of_day(self.raw[place + 1 : place + 5], self.language)
-        following = self.raw[place + 1]
-        sign = following[0] if _is_of_time(following) else ""
+        sign = self._take_sign(place + 1)
         printed = f"{core} {half}m" if half else core + sign
         self.found.append(Token(_time(core, half) + sign, "time", printed, core != token))
         return place + 1 + more
+
+    def _take_sign(self, place: int) -> str:
+        """Take "month", "day" or "hour" off the beginning of a word, and return it; "" if the word has none."""
+        word = self.raw[place]
+        sign = word[:1] if word == "h" or _is_of_time(word) else ""
+        self.raw[place] = word[len(sign) :]
+        return sign
 
     def _add_unit(self, place: int) -> int:
         """Add a currency or "percent" without a number, or return 0."""

@@ -7,9 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.changes import recounted
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms, news_among, told_by
+from scrapy_neardup.evidence.page_lines import Side
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
@@ -50,7 +52,7 @@ def with_news(
     document = join.document
     if not told or document is None:
         return join
-    news = _news_of(document, told, tolls, join)
+    news = _news_of(document, told, tolls, join, first_text if not counters.joined else None)
     _note_telling(counters, news, told, join, document)
     if join.sentences or join.member.status == "related":
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
@@ -58,7 +60,7 @@ def with_news(
 
 
 def _news_of(
-    document: Document, told: Sequence[int], tolls: Collection[tuple[int, float]], join: Join
+    document: Document, told: Sequence[int], tolls: Collection[tuple[int, float]], join: Join, first: StoredText | None
 ) -> tuple[str, ...]:
     """Return the news of a document."""
     is_version = join.member.status != "related"
@@ -72,6 +74,12 @@ def _news_of(
         if (each.kind, float(each.low)) not in tolls
         and (is_version or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
     ]
+    if first:
+        sides = (
+            Side(document.title, document.text, "", join.language),
+            Side(first.title, first.text, "", join.first.language),
+        )
+        new_tolls += recounted(join.sentences, *sides)
     return news_among(join.sentences, document.title, told, new_tolls, join.language, is_version=is_version)
 
 

@@ -46,8 +46,33 @@ TOLD = [
         "He was arrested on Wednesday {15th June 2021|June14}, after days of watching the shop.",
         "arrested on: Wednesday 15 June 2021 -> Wednesday June 14",
     ),
+    # A label is of the clause of its value.
+    (
+        "en",
+        "The port got $42 billion for lost catch, {$29.1|$21.9} billion special damages and $1 billion costs.",
+        "special damages: $29.1 billion -> $21.9 billion",
+    ),
+    (
+        "ar",
+        "وتكون حركة الرياح شرقية بسرعة {15 - 35|10 - 30} كم/ساعة ، وارتفاع الموج متر.",
+        "شرقية بسرعة: 15-35 كم -> 10-30 كم",
+    ),
+    (
+        "en",
+        "Strong winds of about {50-60|40-50} kmph blow at the coast.",
+        "Strong winds: about 50-60 kmph -> about 40-50 kmph",
+    ),
+    (
+        "en",
+        "The firm will invest over Rs {4,000|7,000} crores here.",
+        "invest: over ₹4,000 crores -> over ₹7,000 crores",
+    ),
+    ("ja", "新しい橋は11月{27日|20日}に開通する予定です。", "新しい橋は: 11月 27日 -> 11月 20日"),
 ]
 NOT_TOLD = [
+    ("en", "He said that {most of the|the majority of} young people spend their time chatting in Skerrow."),
+    ("en", "{At least 315|More than 300} people have been killed in the unrest since early October."),
+    ("en", "The letter of the army was {not only sad|both sad} and unfortunate for the people of Skerrow."),
     ("en", "The museum paid {$840, 650|$840,650} for the old map."),
     ("en", "The fund gave {half a million|500,000} dollars to the school."),
     ("en", "The state will spend {3 lakh|300,000} rupees on the new well."),
@@ -107,3 +132,10 @@ def test_the_sum_of_two_events_is_no_higher_toll() -> None:
     )
     new = Side("29 killed in Skerrow and Barra", body, "", "en")
     assert changes_between(new, old, compare(new, old)) == ()
+
+
+def test_the_toll_of_another_town_is_no_higher_toll() -> None:
+    text = "Raiders killed {} people at night in {}. The bishop of the old abbey spoke of a black week for all of us."
+    old = Side("Raiders kill six people in Tarnfield", text.format("six", "Tarnfield"))
+    new = Side("20 people dead in Skerrow after a raid", text.format("20", "Skerrow"))
+    assert [each.line for each in changes_between(new, old, compare(new, old)) if each.is_toll] == []

@@ -196,14 +196,43 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
 
 
 @pytest.mark.parametrize(
+    ("new", "is_news"),
+    [
+        ("The port of Skerrow pays the $500,000 to the dock workers of the harbour.", True),
+        ("The port of Skerrow pays 200 metres of rope to the dock workers of the harbour.", False),
+        ("The port of Skerrow pays the dock workers of the harbour on June 17.", False),
+    ],
+)
+def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None:
+    told = told_by("", "The port of Skerrow pays $300,000 to the dock workers of the harbour, and a rope.", "en")
+    assert news_among([new], "Port of Skerrow pays", told, language="en") == ((new,) if is_news else ())
+
+
+@pytest.mark.parametrize(
     ("told", "is_news"),
     [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)],
 )
 def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'
-    document = Document("1" * 16, "", "", "Three die in Skerrow", sentence, 0, language="en")
+    assert _news_of("Three die in Skerrow", sentence, told) == ((sentence,) if is_news else ())
+
+
+@pytest.mark.parametrize(
+    ("told", "is_news"),
+    [
+        ("The storm lay around 20 kilometers off Skerrow on Thursday, and 9 boats.", True),
+        ("The storm lay around 24 kilometers off Skerrow on Thursday.", False),
+        ("The ferry was 20 minutes late in Skerrow on Thursday.", False),
+    ],
+)
+def test_another_value_of_what_was_counted_is_news(told: str, *, is_news: bool) -> None:
+    sentence = "The storm was about 24 km northeast of Skerrow on Thursday."
+    assert _news_of("Storm off Skerrow", sentence, told) == ((sentence,) if is_news else ())
+
+
+def _news_of(title: str, sentence: str, told: str) -> tuple[str, ...]:
+    document = Document("1" * 16, "", "", title, sentence, 0, language="en")
     first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
     member = replace(first, id=document.id, status="related")
     join = Join(first, member, document=document, language="en", sentences=(sentence,))
-    joined = with_news([], Ledger(), StoryCounters(), join, StoredText.of("Harbour", told))
-    assert joined.member.news == ((sentence,) if is_news else ())
+    return with_news([], Ledger(), StoryCounters(), join, StoredText.of("Harbour", told)).member.news
