@@ -73,16 +73,6 @@ def test_settings_know_nothing_of_what_is_made_from_them() -> None:
     assert known <= {"document", "evidence", "exceptions", "records", "story", "text"}
 
 
-@pytest.mark.parametrize("folder", ["records", "rules", "settings"])
-def test_no_file_of_a_folder_imports_itself_in_a_circle(folder: str) -> None:
-    """Imports for types count here: two files that need each other's types are one subject."""
-    grimp = pytest.importorskip("grimp")
-    graph = grimp.build_graph("scrapy_neardup", cache_dir=None)
-    files = {each for each in graph.modules if each.startswith(f"scrapy_neardup.{folder}.")}
-    assert len(files) >= 3
-    TopologicalSorter({each: graph.find_modules_directly_imported_by(each) & files for each in files}).prepare()
-
-
 USED = """
 import sys
 import scrapy_neardup

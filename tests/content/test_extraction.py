@@ -11,7 +11,7 @@ import trafilatura
 from news_site import Answer, NewsSite, article, page
 from projects import Crawl, Project
 
-from scrapy_neardup.content.extractors import extract_with_resiliparse, extract_with_trafilatura, prose_words
+from scrapy_neardup.content.extractors import extract_with_resiliparse, extract_with_trafilatura
 
 PROSE = article("in every page", 60)
 
@@ -63,20 +63,6 @@ def test_pages_with_prose_are_extracted_once(monkeypatch: pytest.MonkeyPatch) ->
         assert extract_with_trafilatura(f"<html><body><article>{text}</article></body></html>", "")
 
     assert len(tried) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (article("prose", 30), 30),
-        ("Home Weather Sports Business Jobs Cars Homes Contact us Site map", 0),
-        ("Weather Sports Business " * 40 + "All rights reserved.", 0),
-        ("Too short to count.", 0),
-    ],
-    ids=["prose", "menu", "menu with a full stop", "caption"],
-)
-def test_prose_is_told_from_menus(text: str, words: int) -> None:
-    assert prose_words(text) == words
 
 
 SPIDER = """
