@@ -5,6 +5,7 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,6 +208,12 @@ async def open_index(namespace: str) -> AsyncIterator[OpenIndex]:
     yield factory
     for index in opened:
         await index.close()
+
+
+@pytest.fixture
+def open_store(open_index: OpenIndex, store_url: str) -> OpenIndex:
+    """Opens indexes over each store: takes a policy, and what ``open_index`` takes by name."""
+    return partial(open_index, store_url)
 
 
 @pytest.fixture

@@ -146,25 +146,3 @@ def test_the_reading_path_is_the_one_that_an_item_takes(project: Project) -> Non
     assert shown == list(taken)
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     assert f"By these {taken.total()} calls" in page
-
-
-def test_dotted_names_in_docstrings_exist() -> None:
-    """``Class.member`` of this package, and ``module.Class``."""
-    members: dict[str, set[str]] = {}  # of each class, module and folder
-    bases: dict[str, list[str]] = {}
-    files = sorted((ROOT / "scrapy_neardup").rglob("*.py"))
-    for path in files:
-        members.setdefault(path.parent.name, set()).add(path.stem)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in [tree, *(each for each in ast.walk(tree) if isinstance(each, ast.ClassDef))]:
-            names = [getattr(each, name, None) for each in ast.walk(node) for name in ("name", "id", "attr")]
-            members.setdefault(getattr(node, "name", path.stem), set()).update(filter(None, names))
-            bases[getattr(node, "name", "")] = [each.id for each in getattr(node, "bases", ()) if hasattr(each, "id")]
-
-    def has(owner: str, name: str) -> bool:
-        return name in members.get(owner, ()) or any(has(base, name) for base in bases.get(owner, ()))
-
-    for path in files:
-        for owner, name in re.findall(r"``(?:\w+\.)*(\w+)\.(\w+)(?:\(\))?``", path.read_text(encoding="utf-8")):
-            if name not in {"json", "lua", "py"} and (owner in members or owner[0].isupper() or name[0].isupper()):
-                assert has(owner, name), f"{path}: ``{owner}.{name}``"

@@ -40,7 +40,7 @@ def apply(change: str, root: Path) -> None:
 
 def test_the_examples_work(tmp_path: Path) -> None:
     for folder in ("scrapy_neardup", "docs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests/test_docs.py", tmp_path / "tests")
     for number, example in enumerate(EXAMPLES.values()):

@@ -20,7 +20,6 @@ from scrapy_neardup.story import Join, Member
 
 pytestmark = pytest.mark.versions
 
-ROOT = Path(__file__).parents[1]
 HOUR = 3600
 URL = "https://www.wire.example/news/bridge"
 OTHER = "https://paper.example/2023/bridge-closed"
@@ -272,12 +271,6 @@ async def test_a_blog_and_a_whole_platform_can_be_purged(shared_url: str, namesp
     async with opened(store=shared_url, namespace=namespace) as room:
         again = await room.publish("wall", "", 10, url="https://other.blogspot.com/")
         assert again.status == "original", "what was learned of each blog is removed too"
-
-
-@pytest.mark.parametrize("owners", [{"A": ["bücher.example"], "B": ["xn--bcher-kva.example"]}, {"A": ["co.uk"]}])
-def test_owners_of_no_source_are_refused(owners: dict[str, list[str]]) -> None:
-    with pytest.raises(ValueError, match=r"NEARDUP_SOURCE_OWNERS.*(two owners|not a source)"):
-        NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": owners})
 
 
 async def test_documents_that_come_together_are_read_as_if_one_by_one(detector: NearDupDetector) -> None:

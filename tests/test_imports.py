@@ -19,11 +19,14 @@ ROOT = Path(__file__).parent.parent
 HEAVY = {"trafilatura", "datasketch", "scipy", "numpy", "redis", "resiliparse", "tldextract", "courlan"}
 
 
-def loaded_by(code: str) -> set[str]:
-    """Top-level packages in memory after ``code`` ran in an interpreter of its own."""
+def loaded_by(code: str, printed: set[str] | None = None) -> set[str]:
+    """Top-level packages in memory after ``code`` ran in an interpreter of its own. Add the words that it prints."""
     code += "\nimport json, sys\nprint(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    *words, loaded = done.stdout.splitlines()
+    if printed is not None:
+        printed.update(" ".join(words).split())
+    return set(json.loads(loaded))
 
 
 def test_the_contracts_between_the_folders_are_kept() -> None:
@@ -70,24 +73,22 @@ def test_settings_know_nothing_of_what_is_made_from_them() -> None:
     assert known <= {"document", "evidence", "exceptions", "records", "story", "text"}
 
 
-@pytest.mark.parametrize("folder", ["records", "rules", "settings"])
-def test_no_file_of_a_folder_imports_itself_in_a_circle(folder: str) -> None:
-    """Imports for types count here: two files that need each other's types are one subject."""
-    grimp = pytest.importorskip("grimp")
-    graph = grimp.build_graph("scrapy_neardup", cache_dir=None)
-    files = {each for each in graph.modules if each.startswith(f"scrapy_neardup.{folder}.")}
-    assert len(files) >= 3
-    TopologicalSorter({each: graph.find_modules_directly_imported_by(each) & files for each in files}).prepare()
+USED = """
+import sys
+import scrapy_neardup
+
+loaded = {name.partition(".")[0] for name in sys.modules}
+for name in ("NearDupDetector", "NearDupSettings", "Document", "Verdict", "StoreError"):
+    getattr(scrapy_neardup, name)
+print(*loaded)
+"""
 
 
-def test_the_core_loads_no_scrapy() -> None:
-    names = ["NearDupDetector", "NearDupSettings", "Document", "Verdict", "StoreError"]
-    used = "\n".join(f"scrapy_neardup.{name}" for name in names)
-    assert not {"scrapy", "twisted"} & loaded_by(f"import scrapy_neardup\n{used}")
-
-
-def test_the_package_alone_loads_nothing_heavy() -> None:
-    assert not HEAVY & loaded_by("import scrapy_neardup")
+def test_the_core_loads_no_scrapy_and_the_package_alone_nothing_heavy() -> None:
+    alone: set[str] = set()
+    assert not {"scrapy", "twisted"} & loaded_by(USED, alone)
+    assert "scrapy_neardup" in alone
+    assert not HEAVY & alone
 
 
 JUDGED = """
@@ -166,49 +167,34 @@ def test_scrapy_list_pays_for_nothing_heavy(tmp_path: Path) -> None:
     assert not HEAVY & set(loaded.split()) - loaded_by(COMMANDS_OF_OTHERS)
 
 
-def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
-    spider = """
-        import sys
-
-        class News(Pages):
-            def parse(self, response):
-                pass
-
-            def closed(self, reason):
-                print("loaded:", *sorted({name.partition(".")[0] for name in sys.modules}))
-        """
-    with NewsSite() as site:
-        project = Project(tmp_path)
-        project.prepare(spider, {})
-        url = site.publish("/", "<p>Nothing")
-        log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
-    (loaded,) = [line for line in log.splitlines() if line.startswith("loaded:")]
-    assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())
-
-
 NOT_OF_A_CRAWL = {"apprise", "jinja2", "mcp", "redis", "resiliparse", "scipy"}
 """A crawl with SQLite and the default extractor needs none of these packages."""
 
-LOADED_AT_THE_END = """
+LOADED = """
+import sys
+
 class News(Pages):
     def parse(self, response):
+        print("loaded:", *sorted(sys.modules))
+        yield scrapy.Request(response.urljoin("/article"), callback=self.article)
+
+    def article(self, response):
         yield {"url": response.url}
 
     def closed(self, reason):
-        import sys
-
         print("loaded:", *sorted(sys.modules))
 """
 
 
-def test_a_crawl_loads_no_tools_and_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+def test_a_crawl_loads_what_it_uses_once_it_has_items_and_no_tools(tmp_path: Path) -> None:
     with NewsSite() as site:
         project = Project(tmp_path)
-        project.prepare(LOADED_AT_THE_END, {"NEARDUP_STORE": "sqlite:///w.sqlite"})
-        url = site.publish("/", "<p>" + "Four people died in the harbour on Monday after the ferry ran aground. " * 8)
+        project.prepare(LOADED, {"NEARDUP_STORE": "sqlite:///w.sqlite"})
+        url = site.publish("/", "<p>Nothing")
+        site.publish("/article", "<p>" + "Four people died in the harbour on Monday after the ferry ran aground. " * 8)
         log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
-    (line,) = [line for line in log.splitlines() if line.startswith("loaded:")]
-    loaded = line.split()[1:]
+    before, loaded = [line.split()[1:] for line in log.splitlines() if line.startswith("loaded:")]
+    assert not {"trafilatura", "datasketch", "scipy"} & {name.partition(".")[0] for name in before}
     # Scrapy loads the commands of all packages.
     command_line = {"scrapy_neardup.tools", "scrapy_neardup.tools.commands"}
     assert {name for name in loaded if name.startswith("scrapy_neardup.tools")} <= command_line

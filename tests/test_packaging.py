@@ -39,10 +39,16 @@ def build(folder: Path, modified: int, mode: int) -> list[Path]:
         if path.is_file():
             path.chmod(mode)
         os.utime(path, (modified, modified))
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(packages)]
+    packages.mkdir()
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run(command, cwd=sources, env={**environment, "SOURCE_DATE_EPOCH": "1700000000"}, check=True)
-    return [packages / f"scrapy_neardup-{VERSION}{end}" for end in (".tar.gz", "-py3-none-any.whl")]
+    environment["SOURCE_DATE_EPOCH"] = "1700000000"
+    sdist, wheel = (packages / f"scrapy_neardup-{VERSION}{end}" for end in (".tar.gz", "-py3-none-any.whl"))
+    for kind in ("sdist", "wheel"):  # from the sdist, as ``python -m build`` does with five processes of Python
+        code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", code, str(packages)], cwd=sources, env=environment, check=True)
+        shutil.unpack_archive(sdist, folder)
+        sources = folder / f"scrapy_neardup-{VERSION}"
+    return [sdist, wheel]
 
 
 @pytest.fixture(scope="module")

@@ -42,13 +42,6 @@ async def test_documents_keep_their_vectors(store_url: str, namespace: str) -> N
         assert sorted(await vectors(room)) == [0] * FEWEST + [DIMENSIONS]
 
 
-async def test_without_the_setting_no_document_has_a_vector(store_url: str, namespace: str) -> None:
-    async with opened(store=store_url, namespace=namespace) as room:
-        await learn(room, FEWEST + 1)
-        assert room.detector.embedding is None
-        assert set(await vectors(room)) == {0}
-
-
 async def test_another_run_knows_the_means_from_its_first_document_on(shared_url: str, namespace: str) -> None:
     settings = {"store": shared_url, "namespace": namespace, "embedder": MODEL}
     async with opened(**settings) as room:

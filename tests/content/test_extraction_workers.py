@@ -183,9 +183,7 @@ async def test_a_page_over_the_limit_costs_its_source_its_next_pages_even_if_it_
 
 
 @pytest.mark.usefixtures("_every_page_is_slow")
-async def test_slow_pages_of_an_own_extractor_cost_no_other_page(
-    processes: Callable[..., ExtractionProcesses],
-) -> None:
+async def test_slow_pages_of_an_own_extractor_cost_no_other_page(processes: Callable[..., ExtractionProcesses]) -> None:
     """It may load a model, or ask a service."""
     assert await problems(processes(), *(f"http://{name}.example/" for name in "ababab")) == [""] * 6
 

@@ -65,9 +65,8 @@ def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSi
     assert sorted(row["neardup_status"] for row in crawl.rows) == ["duplicate", "original", "original"]
 
 
-@pytest.mark.parametrize("reactor", REACTORS)
-def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_ACTION="drop", **reactor)
+def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_ACTION="drop")
 
     assert crawl.statuses == {"original": 2}
     kept = {item["page"] for item in crawl.items} - {f"{site.url}/other"}
@@ -77,21 +76,6 @@ def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite
     assert f"{dropped} is a duplicate (exact) of {kept.pop()}: similarity 1.0, containment 1.0" in line
     assert crawl.neardup["dropped"] == 1
     assert crawl.stats["item_dropped_reasons_count/NearDuplicate"] == 1
-
-
-def test_an_article_that_holds_another_and_adds_to_it_is_kept(project: Project, site: NewsSite) -> None:
-    short = site.publish("/short", page(article("ferry"), title="Ferry aground"))
-    longer = site.publish("/long", page(f"{article('ferry')}\n{article('own', 300)}", title="Ferry aground"))
-    again = site.publish("/again", page(article("ferry"), title="Ferry aground"))
-
-    crawl = project.crawl(ITEM_A_PAGE, urls=[short, longer, again], CONCURRENT_REQUESTS=1, NEARDUP_ACTION="drop")
-
-    kept = {item["page"]: item for item in crawl.items}
-    assert kept.keys() == {short, longer}
-    assert (kept[longer]["neardup_status"], kept[longer]["neardup_kind"]) == ("duplicate", "extended")
-    assert kept[longer]["neardup_would_drop"] is False
-    assert 0.2 < float(kept[longer]["neardup_share"]) < 0.6
-    assert crawl.neardup["dropped"] == 1
 
 
 def test_a_dry_run_drops_nothing_and_leaves_the_live_window_as_it_is(project: Project, site: NewsSite) -> None:
@@ -229,9 +213,8 @@ def slow(text: str) -> Answer:
     return Answer(stream=stream)
 
 
-@pytest.mark.parametrize("reactor", REACTORS)
 @pytest.mark.slow
-def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
+def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", slow(page(article(number)))) for number in range(1500)]
     project.write("news/slow.py", SLOW_EXTRACTOR)
     # Fetching all of them would take minutes: the interrupt comes while most are not yet asked for, even if the first
@@ -243,7 +226,6 @@ def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, 
         "CONCURRENT_REQUESTS": 4,
         "LOG_LEVEL": "INFO",
         "LOGSTATS_INTERVAL": 0,
-        **reactor,
     }
     project.prepare(ITEM_A_PAGE, settings)
     process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")

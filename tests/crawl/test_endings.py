@@ -115,7 +115,6 @@ class Notes:
 
 DOCS = Path(__file__).parents[2] / "docs" / "delivery.md"
 FEED = {"format": "jsonlines", "overwrite": True}
-FIRST = {"FEEDS": {"first.jsonl": FEED}}
 PICKY = {**FEED, "item_filter": "news.endings.NoWire"}
 SIGINT, SIGKILL = 2, 9
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from json_lines import read_lines, write_lines
+from json_lines import read_lines
 from news_site import Answer, NewsSite
 from scrapy_processes import run_python, run_scrapy
 
@@ -93,27 +92,6 @@ def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
 def test_the_first_crawl_rings_for_what_is_new_only(items: list[Row]) -> None:
     (item,) = (item for item in items if item["neardup_event"] == "breaking")
     assert "explosion" in item["title"].lower()
-
-
-def test_the_explosion_has_a_ledger_of_who_says_how_many_are_injured(project: Path, scrapy: Scrapy) -> None:
-    store = f"sqlite:///{project}/window.sqlite"
-    assert scrapy("crawl", "newswire", "-s", f"NEARDUP_STORE={store}").returncode == 0
-
-    rows = [json.loads(line) for line in scrapy("neardup", "ask", "figures", "--store", store).stdout.splitlines()]
-
-    injured = [row for row in rows[:-1] if (row["figure"], row["value"]) == ("injured", "23")]
-    assert len(injured) > 6
-    assert all(row["is_state"] and row["source"] for row in injured)
-
-
-def test_check_truth_fails_on_a_wrong_tag(project: Path, items: list[Row]) -> None:
-    wrong = [dict(item) for item in items]
-    duplicate = next(item for item in wrong if item["neardup_status"] == "duplicate")
-    duplicate["neardup_status"] = "original"
-    write_lines(project / "wrong.jsonl", wrong)
-    done = run_python(project, "check_truth.py", "wrong.jsonl")
-    assert done.returncode == 1
-    assert duplicate["url"] in done.stdout
 
 
 def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scrapy, truth: list[Row]) -> None:

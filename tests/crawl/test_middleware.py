@@ -13,8 +13,6 @@ from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
 from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts
 from scrapy_neardup.crawl.response_order import ResponseOrder
 
-pytestmark = pytest.mark.versions
-
 TWENTY = """
 from scrapy_neardup import NearDupItem
 
@@ -53,6 +51,7 @@ class News(Pages):
 """
 
 
+@pytest.mark.versions
 def test_a_page_is_freed_without_the_garbage_collector(project: Project, site: NewsSite) -> None:
     """Else hundreds of parsed pages wait for a full collection, which a crawl seldom has."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(20)]
@@ -176,6 +175,7 @@ class News(Pages):
 """
 
 
+@pytest.mark.versions
 def test_a_page_has_the_text_of_all_items_that_name_one_of_its_addresses(project: Project, site: NewsSite) -> None:
     """Of the request, of each redirect, of the response and of its canonical url, however they are written."""
     site.publish("/old", Answer(status=301, headers={"Location": "/moved"}))
@@ -209,8 +209,11 @@ class News(Pages):
 """
 
 
-@pytest.mark.parametrize("linked", [False, True])
-@pytest.mark.parametrize("given", ["https://courier.example/caf%c3%a9", "https://courier.example/café?utm_source=x"])
+@pytest.mark.versions
+@pytest.mark.parametrize(
+    ("given", "linked"),
+    [("https://courier.example/caf%c3%a9", False), ("https://courier.example/café?utm_source=x", True)],
+)
 def test_a_page_of_a_renderer_belongs_to_the_url_that_page_and_item_name(
     project: Project, site: NewsSite, given: str, linked: bool
 ) -> None:
@@ -317,6 +320,7 @@ class News(Pages):
 """
 
 
+@pytest.mark.versions
 def test_a_request_and_an_item_class_opt_out(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{name}", page(article(name))) for name in ("in", "out", "comments")]
     classes = {"NEARDUP_ITEM_CLASSES": ["news.spiders.news.Article"]}

@@ -123,12 +123,7 @@ def test_the_order_is_kept_whatever_each_response_takes(project: Project, site: 
             site.publish(f"/image-{number}", Answer(b"\x89PNG\r\n\x1a\n" * 100, "image/png")),
             site.publish(f"/large-{number}", page("x" * 5_000_000)),
         ]
-    crawl = project.crawl(
-        MIXED,
-        urls=urls,
-        ITEM_PIPELINES={"news.delaying.Delaying": 100},
-        NEARDUP_EXTRACT_TIMEOUT=60,
-    )
+    crawl = project.crawl(MIXED, urls=urls, ITEM_PIPELINES={"news.delaying.Delaying": 100}, NEARDUP_EXTRACT_TIMEOUT=60)
 
     received, checked = noted(project.folder)
     assert len(received) == 40

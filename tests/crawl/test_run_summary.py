@@ -189,16 +189,6 @@ def test_stories_that_became_one_are_counted_once() -> None:
     assert "      4 items, 4 sources    Story a\n" in summary.text()
 
 
-def test_the_time_of_each_step_is_in_the_stats(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{number}", page(article("the same"))) for number in range(20)]
-    urls += [site.publish("/other", page(article("another")))]
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, LOG_LEVEL="INFO")
-    assert crawl.neardup == {"checked": 21, "original": 2, "duplicate": 19, "duplicate/exact": 19, "would_drop": 19}
-    stats = crawl.stats
-    counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "check")}
-    assert counts == {"extract": 21, "check": 21}
-
-
 def test_papers_on_ports_of_one_host_are_told_why_nothing_rings() -> None:
     summary = RunSummary(NearDupSettings())
     for port in range(8001, 8006):

@@ -23,8 +23,6 @@ from servers import RedisServer
 from scrapy_neardup import Addon, NearDupSettings, SettingsError
 from scrapy_neardup.settings.presets import option_name
 
-pytestmark = pytest.mark.versions
-
 FIELDS = {f"NEARDUP_{each.name.upper()}": each.name for each in fields(NearDupSettings)}
 
 WRONG: dict[str, list[object]] = {
@@ -54,7 +52,19 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
     "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
     "NEARDUP_EVENT_RULE": ["no-such-rule", "no.such.rule", "", None],
-    "NEARDUP_EVENTS_NOTIFY": ["slack", [5], 5],
+    "NEARDUP_EVENTS_NOTIFY": ["slack", ["slack"], [5], 5, {"slack": "x"}, "["],
+    "NEARDUP_EVENTS_WEBHOOK": ["ftp://x", 7],
+    "NEARDUP_EVENTS_FEED": [7],
+    "NEARDUP_SOURCE_OWNERS": [
+        "Press",
+        7,
+        {"a": 1},
+        {"a": [1]},
+        {"A": ["a.example"], "B": ["a.example"]},
+        {"": ["a.example"]},
+        {"A": ["bücher.example"], "B": ["xn--bcher-kva.example"]},
+        {"A": ["co.uk"]},
+    ],
     "NEARDUP_EVENTS_ATOM": [5],
     "NEARDUP_EVENTS_LEVELS": ["loud", ["breaking", "loud"], 5, None],
     "NEARDUP_EVENTS_SECTIONS": ["sports", ["sport", "sports"], 5, None],
@@ -179,6 +189,7 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
     return crawl
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -207,6 +218,7 @@ LATE_STATUS = 0 if scrapy_version.startswith("2.14.") else 1
 """How a crawl exits that fails after its spider is made: Scrapy 2.14 does not count that as a failure."""
 
 
+@pytest.mark.versions
 def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None:
     crawl = run(ITEM_A_PAGE + '    custom_settings = {"NEARDUP_ACTION": "delete"}\n')
     assert crawl.status == LATE_STATUS
@@ -228,6 +240,7 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
         ("NEARDUP_STORE", "redis://:sEcReT@host/x"),
         ("NEARDUP_STORE", ["redis://:sEcReT@host/0"]),
         ("NEARDUP_STOER", "redis://:sEcReT@host/0"),
+        ("NEARDUP_EVENTS_NOTIFY", "sEcReT"),
     ],
 )
 def test_an_error_shows_no_secret(name: str, value: object) -> None:

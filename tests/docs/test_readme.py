@@ -54,15 +54,6 @@ def test_the_first_command_prints_what_the_readme_shows(project: Path) -> None:
         assert part in printed
 
 
-def test_the_tests_are_run_by_the_last_command() -> None:
-    assert COMMANDS[-1] == 'pip install "tox>=4.10" && tox\n'
-
-
-def test_the_example_comes_after_one_paragraph_and_one_picture() -> None:
-    before = README.partition("```sh")[0].strip().split("\n\n")
-    assert [part[0] for part in before] == ["#", "S", "N", "!", "#"]  # title, versions, paragraph, picture, heading
-
-
 def test_the_versions_at_the_top_are_those_that_are_required() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (scrapy,) = re.findall('"scrapy>=(.+)"', project)
@@ -109,10 +100,7 @@ def figures(page: str, heading: str, columns: slice) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "heading", "columns"),
-    [
-        ("README.md", "## What it costs", slice(2, 4)),
-        ("docs/sizing.md", "## Cores of the crawlers", slice(2, 4)),
-    ],
+    [("README.md", "## What it costs", slice(2, 4)), ("docs/sizing.md", "## Cores of the crawlers", slice(2, 4))],
 )
 def test_figures_are_those_of_the_measurements(name: str, heading: str, columns: slice) -> None:
     measured = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("accuracy.md", "benchmarks.md"))
@@ -156,17 +144,3 @@ def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
     _, explained = page.split("```text\n")[1:]
     shown = shell(project, "scrapy neardup explain recorded.jsonl.gz#{match} recorded.jsonl.gz#{id}".format(**copy))
     assert {*explained.partition("```")[0].splitlines()} - {"…"} <= {*shown.splitlines()}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_git_ignores_what_the_page_writes(tmp_path: Path) -> None:
-    text = (ROOT / "docs/try.md").read_text(encoding="utf-8")
-    written = re.findall(r"(?:-[oO] |RECORD=|FEED=|open\(|savefig\()\"?([\w.]+)", text)
-    assert len(written) > 2
-    shutil.copy(ROOT / "example_project/.gitignore", tmp_path)
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    for name in {*written, "neardup.sqlite", "neardup.sqlite-wal"} - {"truth.jsonl"}:
-        assert subprocess.run(["git", "check-ignore", "-q", name], cwd=tmp_path).returncode == 0, name
-    for name in ("truth.jsonl", "newsroom/site/pages.jsonl"):
-        assert subprocess.run(["git", "check-ignore", "-q", name], cwd=tmp_path).returncode == 1, name

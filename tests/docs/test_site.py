@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import http.server
-import os
 import re
 import subprocess
 import sys
@@ -91,18 +90,9 @@ def test_language_models_get_a_list_of_the_pages(site: str) -> None:
     assert None not in listed
 
 
-def test_a_build_without_a_package_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "mermaidx.py").write_text("raise ModuleNotFoundError(name='mermaidx')", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert "The site cannot be built without mermaidx: pip install mermaidx" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.slow
 def test_pages_fit_a_phone_and_axe_finds_no_fault_of_level_a_or_aa(chromium: Browser, site: str) -> None:
-    faults = {name: found for name in some(PAGES, 4) if (found := _faults(chromium, f"{site}/{name}"))}
+    faults = {name: found for name in some(PAGES, 2) if (found := _faults(chromium, f"{site}/{name}"))}
     assert faults == {}
 
 
@@ -138,14 +128,4 @@ def test_the_search_answers(chromium: Browser, site: str) -> None:
         found = [re.sub(r"\?h=[^#]*", "", link) for link in links]
         assert not any(link.startswith("decisions/") for link in found)
         assert set(answers) & set(found[:3]), (query, found[:3])
-    page.close()
-
-
-def test_a_link_to_a_folded_setting_opens_it(chromium: Browser, site: str) -> None:
-    page = chromium.new_page()
-    page.goto(f"{site}/settings.html#neardup_drop_share")
-    page.locator("#neardup_drop_share").wait_for()
-    assert page.locator("#neardup_window").is_hidden()
-    page.get_by_role("link", name="NEARDUP_WINDOW").first.click()
-    page.locator("#neardup_window").wait_for()
     page.close()

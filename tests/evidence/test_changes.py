@@ -19,11 +19,7 @@ TOLD = [
     ("en", "Dairies recalled lot {B4471|B4417} of the cheese after tests.", "recalled lot: B4471 -> B4417"),
     ("en", "{Dozens|Hundreds} of farmers blocked the road for hours.", "farmers blocked: Dozens -> Hundreds"),
     ("en", "The museum paid {$840, 650|$910, 650} for the old map.", "museum paid: $840,650 -> $910,650"),
-    (
-        "en",
-        "The fund gave {half a million|a million} dollars to the school.",
-        "fund gave: $500000 -> $1000000",
-    ),
+    ("en", "The fund gave {half a million|a million} dollars to the school.", "fund gave: $500000 -> $1000000"),
     ("en", "The state will spend 3 {lakh|crore} rupees on the new well.", "spend: 3 lakh rupees -> 3 crore rupees"),
     ("es", "La feria recibió {dos mil 300|2 700} visitas el domingo.", "visitas: 2300 -> 2700"),
     ("fr", "Le marché ouvre à {7 h 15|9 h 15} sur la place.", "marché ouvre à: 7h15 -> 9h15"),

@@ -57,7 +57,7 @@ async def verdict(original: list[str], copy: list[str]) -> Verdict:
 async def test_a_changed_number_word_is_an_update(language: str) -> None:
     sentences = SENTENCES["changed", language]
     missed = []
-    for number, sentence in enumerate(sentences):
+    for number, sentence in some(enumerate(sentences), 6):
         original = story(sentences, number)
         copy = ["Echo", *original, "Courier"]
         copy[1 + SENTENCES_OF_A_TEXT // 2] = after(sentence)
@@ -72,7 +72,7 @@ async def test_a_changed_number_word_is_an_update(language: str) -> None:
 async def test_a_copy_with_the_same_number_words_is_no_update(language: str) -> None:
     sentences, rewordings = SENTENCES["changed", language], SENTENCES["reworded", language]
     wrong = []
-    for number in range(len(sentences)):
+    for number in some(range(len(sentences)), 4):
         original = story(sentences, number)
         reworded = rewordings[number % len(rewordings)]
         for name, one, other in (

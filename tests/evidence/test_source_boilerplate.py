@@ -24,7 +24,6 @@ from scrapy_neardup.sketch import source_hash
 from scrapy_neardup.tools.lab.replay import opened as running
 
 START = 1_700_000_000.0
-DAY = 24 * 3600
 SITE = "https://www.harbour-courier.example"
 
 
@@ -72,8 +71,7 @@ HEADLINES = {
 }
 
 
-@pytest.mark.parametrize("sentences", [2, 8])
-@pytest.mark.parametrize("headlines", HEADLINES.values(), ids=HEADLINES)
+@pytest.mark.parametrize(("headlines", "sentences"), [*zip(HEADLINES.values(), (2, 8, 2), strict=True)], ids=HEADLINES)
 async def test_a_long_wall_costs_a_new_site_two_articles_at_most_and_none_in_the_second_run(
     headlines: list[str | None], sentences: int, sqlite_url: str, namespace: str
 ) -> None:

@@ -21,11 +21,7 @@ def compared(new: str, old: str) -> Comparison:
     return compare(Side("", new), Side("", old))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [(5, 3, 7), (3, 5, 5)],
-    ids=["changed places", "as in the sentence before"],
-)
+@pytest.mark.parametrize("other", [(5, 3, 7), (3, 5, 5)], ids=["changed places", "as in the sentence before"])
 def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) -> None:
     old = STORY.format(3, 5, 7)
 

@@ -13,7 +13,7 @@ from scrapy_neardup.tools.ask import Ask
 
 pytestmark = pytest.mark.slow
 
-CRAWLS, STORIES = 8, 24
+CRAWLS, STORIES = 8, 12
 
 
 class Crawl:

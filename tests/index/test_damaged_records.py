@@ -70,6 +70,7 @@ async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_u
     assert await check(index, Article()) is not None
 
 
+@pytest.mark.in_memory
 @pytest.mark.parametrize(
     ("title", "kept"),
     [

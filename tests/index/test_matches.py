@@ -53,10 +53,10 @@ async def test_thresholds_are_reached_at_their_very_value(
     [("all", True, True, True), ("same-source", True, False, False), ("cross-source", False, True, True)],
 )
 async def test_scope_says_which_sources_are_compared(
-    open_index: OpenIndex, store_url: str, scope: Scope, same_source: bool, other_source: bool, no_source: bool
+    open_store: OpenIndex, scope: Scope, same_source: bool, other_source: bool, no_source: bool
 ) -> None:
     for source, matches in (("wire.example", same_source), ("other.example", other_source), ("", no_source)):
-        index = await open_index(store_url, Policy(scope=scope), namespace=source)
+        index = await open_store(Policy(scope=scope), namespace=source)
         await check(index, Article(source="wire.example"))
 
         match = await check(index, Article(source=source))
@@ -79,10 +79,8 @@ PRECEDENCE = {
 
 @pytest.mark.parametrize(("better", "worse"), list(itertools.pairwise(PRECEDENCE)))
 @pytest.mark.parametrize("better_is_first", [True, False])
-async def test_precedence(
-    open_index: OpenIndex, store_url: str, better: str, worse: str, better_is_first: bool
-) -> None:
-    index = await open_index(store_url)
+async def test_precedence(open_store: OpenIndex, better: str, worse: str, better_is_first: bool) -> None:
+    index = await open_store()
     order = (better, worse) if better_is_first else (worse, better)
     # Further apart than documents that come together, whose common url proves nothing.
     articles = {name: PRECEDENCE[name].copy(at=number * HOUR) for number, name in enumerate(order)}

@@ -25,18 +25,6 @@ async def test_near_copies_at_once_have_exactly_one_original(index: Index) -> No
 
 
 @pytest.mark.every_store
-async def test_identical_documents_over_two_connections_have_exactly_one_original(
-    open_index: OpenIndex, shared_url: str
-) -> None:
-    indexes = [await open_index(shared_url) for _ in range(2)]
-    article = Article()
-
-    matches = await asyncio.gather(*(check(index, article.copy()) for index in indexes * 50))
-
-    assert matches.count(None) == 1
-
-
-@pytest.mark.every_store
 async def test_documents_meet_over_crowded_shards_and_those_beside_them(
     open_index: OpenIndex, shared_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,13 +44,9 @@ async def test_documents_meet_over_crowded_shards_and_those_beside_them(
 
 
 @pytest.mark.parametrize("what", ["namespace", "config"])
-async def test_two_namespaces_and_two_configurations_never_meet(
-    open_index: OpenIndex, store_url: str, what: str
-) -> None:
-    index = await open_index(store_url)
-    other = await (
-        open_index(store_url, namespace="-2") if what == "namespace" else open_index(store_url, config="00000002")
-    )
+async def test_two_namespaces_and_two_configurations_never_meet(open_store: OpenIndex, what: str) -> None:
+    index = await open_store()
+    other = await (open_store(namespace="-2") if what == "namespace" else open_store(config="00000002"))
     await check(index, Article())
 
     assert await check(other, Article()) is None

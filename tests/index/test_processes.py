@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.synchronize import Barrier
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import FIRST, HOUR, MINUTE, Article, ScriptedJudge, beginning, check, join, joined, joining, members_in
+from documents import HOUR, MINUTE, Article, ScriptedJudge, beginning, check, joined, joining, members_in
 
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.rules.match import Match
@@ -21,7 +20,7 @@ from scrapy_neardup.story import Claim, Join, Member
 pytestmark = pytest.mark.slow
 
 PROCESSES = 4
-COPIES, JOINS, JOINS_OF_TWO = 25, 30, 12  # of each process
+COPIES, JOINS_OF_TWO = 25, 12  # of each process
 TIMEOUT = 30.0  # seconds: much more than the default, for machines that do other work too
 RING = [beginning(f"first {number}", number) for number in range(6)]
 
@@ -83,36 +82,6 @@ async def test_processes_that_see_the_same_text_at_once_have_one_original(in_pro
     assert len(answers) == PROCESSES * COPIES
     assert answers.count(None) == 1
     assert len({answer.original for answer in answers if answer}) == 1  # type: ignore[attr-defined]
-
-
-async def _join_one_story(index: Index, process: int) -> list[str]:
-    """Join documents one after the other or a few at a time, and claim after each. Return the levels granted."""
-    names = iter([f"{process}-{number}" for number in range(JOINS)])
-    granted = []
-
-    async def one_after_the_other() -> None:
-        for name in names:
-            story = await joined(index, join(name, MINUTE + process, f"{name}.example"))
-            if await index.events.claim(Claim(story.id, "watch", extent=story.extent)):
-                granted.append("watch")
-            if await index.events.claim(Claim(story.id, "breaking", extent=story.extent)):
-                granted.append("breaking")
-
-    await asyncio.gather(*(one_after_the_other() for _ in range(1 + process % 4)))
-    return granted
-
-
-async def test_processes_join_one_story(in_processes: InProcesses, open_index: OpenIndex, shared_url: str) -> None:
-    granted = await in_processes(_join_one_story)
-
-    index = await open_index(shared_url, timeout=TIMEOUT)
-    story = await joined(index, join("the last one", HOUR, "last.example"))
-    members = await members_in(index, FIRST.id)
-    expected = 2 + PROCESSES * JOINS
-    assert (story.joined, story.items) == (expected, expected)
-    assert Counter(granted) == {"watch": 1, "breaking": 1}
-    assert len(story.sources) == len(story.times) == expected
-    assert sorted(each.number for each in members) == [*range(1, expected + 1)]
 
 
 def _joins(process: int, firsts: list[Member]) -> list[Join]:

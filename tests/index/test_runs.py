@@ -61,10 +61,8 @@ def is_seen(match: Match | None) -> bool:
 
 
 @pytest.mark.parametrize(("silent", "seen"), [(DEAD_SECONDS - 300, True), (DEAD_SECONDS + 300, False)])
-async def test_the_age_of_the_last_heartbeat_decides(
-    open_index: OpenIndex, store_url: str, silent: float, seen: bool
-) -> None:
-    index = await open_index(store_url, DROPPING)
+async def test_the_age_of_the_last_heartbeat_decides(open_store: OpenIndex, silent: float, seen: bool) -> None:
+    index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
     await silence(index, SECOND, 3000)
     await check_as(index, FIRST, PAGE)
@@ -75,11 +73,9 @@ async def test_the_age_of_the_last_heartbeat_decides(
     assert is_seen(match) == seen
 
 
-async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
-    open_index: OpenIndex, store_url: str
-) -> None:
+async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(open_store: OpenIndex) -> None:
     """The crawl may be the one that was killed a moment ago."""
-    index = await open_index(store_url, DROPPING)
+    index = await open_store(DROPPING)
     await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
     await silence(index, FIRST, 1)
@@ -95,9 +91,9 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     assert (match.is_seen, match.kept_share) == (True, 1.0)
 
 
-async def test_a_clock_that_is_set_back_ends_no_crawl_that_lives(open_index: OpenIndex, store_url: str) -> None:
+async def test_a_clock_that_is_set_back_ends_no_crawl_that_lives(open_store: OpenIndex) -> None:
     """Or a cluster fails over to a node whose clock is behind."""
-    index = await open_index(store_url, DROPPING)
+    index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND)
     await check_as(index, FIRST, PAGE)
     for run in (FIRST, SECOND):
@@ -107,10 +103,8 @@ async def test_a_clock_that_is_set_back_ends_no_crawl_that_lives(open_index: Ope
     assert is_seen(await check_as(index, SECOND, COPY.copy()))
 
 
-async def test_a_crawl_that_was_killed_lives_no_longer_if_the_clock_is_set_back(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    index = await open_index(store_url, DROPPING)
+async def test_a_crawl_that_was_killed_lives_no_longer_if_the_clock_is_set_back(open_store: OpenIndex) -> None:
+    index = await open_store(DROPPING)
     await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
     await silence(index, FIRST, -300)
@@ -119,11 +113,9 @@ async def test_a_crawl_that_was_killed_lives_no_longer_if_the_clock_is_set_back(
     assert not is_seen(await check_as(index, SECOND, COPY.copy()))
 
 
-async def test_a_copy_is_not_dropped_for_a_question_that_the_store_has_lost(
-    open_index: OpenIndex, store_url: str
-) -> None:
+async def test_a_copy_is_not_dropped_for_a_question_that_the_store_has_lost(open_store: OpenIndex) -> None:
     """A server that evicts keys removes a whole hash, with all that one crawl asks another."""
-    index = await open_index(store_url, DROPPING)
+    index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND)
     await check_as(index, FIRST, PAGE)
     copies = [COPY.copy(url=f"https://other.example/{name}") for name in "ab"]
@@ -158,8 +150,8 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
 # Documents that are dropped count while their match does.
 
 
-async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url, Policy(drops=True, keep_sources=frozenset({"other.example"})))
+async def test_a_copy_that_is_kept_does_not_follow_its_match(open_store: OpenIndex) -> None:
+    index = await open_store(Policy(drops=True, keep_sources=frozenset({"other.example"})))
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
     await check_as(index, SECOND, COPY)
@@ -176,9 +168,9 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
 
 @pytest.mark.parametrize("was_delivered", [True, False])
 async def test_a_copy_outlives_its_match_if_that_was_delivered_before(
-    open_index: OpenIndex, store_url: str, was_delivered: bool
+    open_store: OpenIndex, was_delivered: bool
 ) -> None:
-    index = await open_index(store_url, DROPPING)
+    index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
     if was_delivered:
@@ -191,10 +183,8 @@ async def test_a_copy_outlives_its_match_if_that_was_delivered_before(
     assert is_seen(await check_as(index, THIRD, PAGE.copy())) == was_delivered
 
 
-async def test_a_check_that_is_repeated_asks_again_for_the_fate_of_the_match(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    index = await open_index(store_url, DROPPING)
+async def test_a_check_that_is_repeated_asks_again_for_the_fate_of_the_match(open_store: OpenIndex) -> None:
+    index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND)
     await check_as(index, FIRST, PAGE)
     index.partition.run = SECOND
@@ -204,10 +194,8 @@ async def test_a_check_that_is_repeated_asks_again_for_the_fate_of_the_match(
 
 
 @pytest.mark.parametrize("is_withdrawn", [True, False])
-async def test_lost_copies_do_not_hide_what_was_delivered(
-    open_index: OpenIndex, store_url: str, is_withdrawn: bool
-) -> None:
-    index = await open_index(store_url)
+async def test_lost_copies_do_not_hide_what_was_delivered(open_store: OpenIndex, is_withdrawn: bool) -> None:
+    index = await open_store()
     await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
     await index.runs.settle([PAGE.id], DELIVERED)
@@ -222,8 +210,8 @@ async def test_lost_copies_do_not_hide_what_was_delivered(
 # Several at once.
 
 
-async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url, DROPPING)
+async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_store: OpenIndex) -> None:
+    index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
     for run in range(10, 15):
         await check_as(index, run, PAGE.copy())
@@ -244,7 +232,10 @@ def _detector(store: str, namespace: str) -> NearDupDetector:
     return NearDupDetector(settings, delivers_later=True)
 
 
-async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: Path) -> None:
+async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
     store = f"sqlite:///{tmp_path}/window.sqlite"
     first, second, third = (_detector(store, "copies") for _ in range(3))
     for detector in (first, second, third):
@@ -265,8 +256,11 @@ async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: 
     assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
 
 
-async def test_a_copy_counts_once_its_match_is_delivered_by_another_crawl(tmp_path: Path) -> None:
+async def test_a_copy_counts_once_its_match_is_delivered_by_another_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also if its own crawl has ended before."""
+    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
     store = f"sqlite:///{tmp_path}/window.sqlite"
     first, second, third = (_detector(store, "two crawls") for _ in range(3))
     for detector in (first, second):
@@ -332,8 +326,12 @@ async def test_a_crawl_lives_while_a_report_takes_long_and_until_its_last_one_is
 
 
 @pytest.mark.parametrize("lives", [True, False])
-async def test_a_crawl_that_begins_finds_out_which_others_live(tmp_path: Path, lives: bool) -> None:
+async def test_a_crawl_that_begins_finds_out_which_others_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lives: bool
+) -> None:
     """Workers that start together know each other, and what a killed crawl left does not count."""
+    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(run_module, "PATIENCE_SECONDS", 60 if lives else 0.25)
     store = f"sqlite:///{tmp_path}/window.sqlite"
     first, second = _detector(store, "together"), _detector(store, "together")
     await first.open()

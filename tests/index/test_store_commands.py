@@ -10,17 +10,11 @@ import pytest
 from conftest import OpenIndex
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index
 from scrapy_neardup.index.store import (
     Argument,
     Call,
     Client,
-    Commit,
-    ConflictError,
-    Expected,
-    NewPostings,
     answers,
-    swap,
 )
 
 FIELDS = [b"a", b"b", "c", b"\0\xff"]
@@ -58,51 +52,6 @@ async def test_stores_answer_alike(open_index: OpenIndex, shared_url: str, seed:
         answers.append([each for call, each in zip(calls, found, strict=True) if call.name in ANSWERS])
     assert answers[0] == answers[1]
     assert len(answers[0]) > 80
-
-
-async def test_a_commit_writes_all_or_nothing(index: Index) -> None:
-    key, other = index.layout.name("one"), index.layout.name("other")
-
-    async def steps(client: Client) -> list[object]:
-        first = Commit(
-            [Expected(Call("HGET", key, ("f",)))], [Call("HSET", key, ("f", b"1")), Call("HSET", other, ("g", 2))]
-        )
-        late = Commit([Expected(Call("HGET", key, ("f",)))], [Call("HSET", other, ("g", 3))])
-        return [*await answers(client, [first, late]), *await answers(client, [Call("HGET", other, ("g",))])]
-
-    assert await index.store.ask(steps) == [1, b"1", b"2"]
-    with pytest.raises(ConflictError):
-        await index.store.ask(lambda client: swap(client, {key: b"old"}, []))
-
-
-async def test_a_document_is_posted_unless_others_were_faster(index: Index) -> None:
-    """Also if it replaces the oldest posting of a crowded key."""
-    key = index.layout.bands(1)
-
-    def posting(version: bytes, seen: bytes, posted: bytes, gone: bytes = b"") -> NewPostings:
-        hashes = [(key, 16, seen, b"")]
-        return NewPostings(
-            keys=b"\0\1\0\2",
-            weights=b"\1",
-            least=1,
-            size=8,
-            version=version,
-            added=[(b"\0\1\0", b"\0\2" + posted)],
-            gone=[(b"\0\1\0", b"\0\2" + gone)] if gone else [],
-            hashes=hashes,
-        )
-
-    async def steps(client: Client) -> list[object]:
-        first, second = b"\0\0aaaa", b"\0\1bbbb"
-        calls = [
-            Commit([], [], posting(b"v1", b"", first)),
-            Commit([], [], posting(b"v2", b"old", second)),
-            Commit([], [], posting(b"v2", b"v1", second, first)),
-        ]
-        posted = Call("HMGET", key, ("bits", "version", b"\0\1\0"))
-        return [*await answers(client, calls), *await answers(client, [posted])]
-
-    assert await index.store.ask(steps) == [1, 0, 1, [b"16", b"v2", b"\0\2" + b"\0\1bbbb"]]
 
 
 async def test_keys_expire_and_are_made_anew(

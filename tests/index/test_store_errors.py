@@ -20,8 +20,6 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker
 from scrapy_neardup.settings import NearDupSettings
 
-pytestmark = pytest.mark.versions
-
 if TYPE_CHECKING:
     from conftest import OpenIndex
 
@@ -68,6 +66,7 @@ def guarded_server(tmp_path: Path) -> Iterator[RedisServer]:
     server.stop()
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("credentials", ["", ":wrong-secret@", "somebody:wrong-secret@"])
 async def test_a_wrong_password_names_the_mend_and_is_not_shown(
     open_index: OpenIndex, guarded_server: RedisServer, credentials: str
@@ -79,6 +78,7 @@ async def test_a_wrong_password_names_the_mend_and_is_not_shown(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("scheme", ["redis", "unix"])
 async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_path: Path, scheme: str) -> None:
     where = f"127.0.0.1:{free_port()}" if scheme == "redis" else f"{tmp_path}/no.sock"
@@ -87,6 +87,7 @@ async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_pat
         await open_index(f"{scheme}://{where}")
 
 
+@pytest.mark.versions
 async def test_a_cancelled_open_leaves_the_store_closed(open_index: OpenIndex, redis_server: RedisServer) -> None:
     index = await open_index(redis_server.url)
     await index.close()
@@ -122,6 +123,7 @@ async def test_documents_that_wait_together_try_a_lost_store(redis_server: Redis
     await detector.close()
 
 
+@pytest.mark.versions
 async def test_a_cancelled_try_does_not_keep_the_store_away(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
     redis_server.pause()

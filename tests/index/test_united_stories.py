@@ -30,6 +30,7 @@ async def unite_both(index: Index) -> Story:
     return await index.stories.unite(LATE.id, EARLY)
 
 
+@pytest.mark.in_memory
 @pytest.mark.parametrize("asks", ["the earlier", "the later"])
 async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) -> None:
     await begin_both(index)
@@ -67,6 +68,7 @@ async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: 
     assert more == await joined(index, joining(EARLY, "e", 40 * MINUTE))
 
 
+@pytest.mark.in_memory
 @pytest.mark.parametrize("raised_by", [EARLY, LATE], ids=["the earlier", "the later"])
 async def test_a_level_that_one_of_them_raised_is_not_raised_again(index: Index, raised_by: Member) -> None:
     await begin_both(index)
@@ -131,6 +133,7 @@ async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
     assert len(await members_in(index, firsts[0].id)) == 16
 
 
+@pytest.mark.in_memory
 async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None:
     await joined(index, joining(EARLY, "a", HOUR))
     others = [beginning(f"other {number}", MINUTE + number) for number in range(MOST_UNITED + 1)]
@@ -157,6 +160,7 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     assert (story.id, story.items) == (EARLY.id, 8)
 
 
+@pytest.mark.in_memory
 async def test_the_figures_of_both_stories_are_in_one_ledger(index: Index) -> None:
     """A source of one story and one of the other make a state together."""
     await joined(index, changed("one", "a.example", 12, first=EARLY))

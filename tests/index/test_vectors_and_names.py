@@ -8,7 +8,6 @@ from documents import MINUTE, Article, check, story_of, topic
 
 from scrapy_neardup.evidence.topic import topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.records.documents import RECORD
 
 pytestmark = pytest.mark.in_memory
 
@@ -27,10 +26,10 @@ NEAR, FAR, OPPOSITE = (100, 100, 0, 0), (0, 0, 100, 100), (-100, -100, 0, 0)
     ],
 )
 async def test_vectors_raise_and_lower_the_score_of_topics(
-    open_index: OpenIndex, store_url: str, vector: tuple[int, ...], more: float, joins: bool
+    open_store: OpenIndex, vector: tuple[int, ...], more: float, joins: bool
 ) -> None:
     one, other = "ABcdefgh", "ABcdeuvw"
-    index = await open_index(store_url, Policy(topic_threshold=topic_score(topic(one), topic(other)) + more))
+    index = await open_store(Policy(topic_threshold=topic_score(topic(one), topic(other)) + more))
     await check(index, Article("wire", topic=one, vector=NEAR))
     match = await check(index, Article("own report", topic=other, vector=vector))
     assert (match is not None) is joins
@@ -62,11 +61,11 @@ async def test_common_names_and_like_vectors_join_two_languages(
     ("parameters", "joins"), [({}, "own foreign"), ({"vector_middle": 0.9}, "foreign"), ({"vector_bar": 1.3}, "own")]
 )
 async def test_presets_say_how_much_vectors_count(
-    open_index: OpenIndex, store_url: str, parameters: dict[str, float], joins: str
+    open_store: OpenIndex, parameters: dict[str, float], joins: str
 ) -> None:
     one, other = "ABcdefgh", "ABcdeuvw"
     least = topic_score(topic(one), topic(other)) + 0.1
-    index = await open_index(store_url, Policy(topic_threshold=least, **parameters))
+    index = await open_store(Policy(topic_threshold=least, **parameters))
     await check(index, Article("wire", language="en", topic=one, names="abcd", vector=NEAR))
     own = Article("own", language="en", topic=other, vector=NEAR)
     foreign = Article("foreign", language="de", topic="IJklmnop", names="abef", vector=NEAR)
@@ -92,9 +91,9 @@ BETWEEN = tuple(map(sum, zip(ONE, OTHER, strict=True)))
 @pytest.mark.every_store
 @pytest.mark.parametrize(("words", "unites"), [("UVWXYZ01", False), ("UVWXYZ0A", True)])
 async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents_differ(
-    open_index: OpenIndex, store_url: str, words: str, unites: bool
+    open_store: OpenIndex, words: str, unites: bool
 ) -> None:
-    index = await open_index(store_url, Policy(topic_threshold=0.05))
+    index = await open_store(Policy(topic_threshold=0.05))
     first = Article("wire", topic="ABCDEFgh", vector=ONE)
     second = Article("other wire", topic=words, vector=OTHER, at=MINUTE)
     pages = [Article(f"near one {each}", topic=f"ABCDEFU{each}", vector=BETWEEN, at=2 * MINUTE) for each in "mno"]
@@ -109,9 +108,9 @@ async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents
 
 @pytest.mark.parametrize(("words", "joins"), [("UVWXYZ01", False), ("UVWXYZ0A", True)])
 async def test_a_document_must_resemble_the_first_one_of_the_story_whatever_its_members_mean(
-    open_index: OpenIndex, store_url: str, words: str, joins: bool
+    open_store: OpenIndex, words: str, joins: bool
 ) -> None:
-    index = await open_index(store_url, Policy(topic_threshold=0.05))
+    index = await open_store(Policy(topic_threshold=0.05))
     await check(index, Article("wire", topic="ABCDEFgh", vector=ONE))
     assert await check(index, Article("between", topic="ABCDEUVWXY", vector=BETWEEN)) is not None
     assert (await check(index, Article("other wire", topic=words, vector=OTHER)) is not None) is joins
@@ -123,11 +122,3 @@ async def test_a_copy_without_a_vector_takes_that_of_its_match(index: Index) -> 
     await check(index, Article("copy", like="wire", equal=110))
     (first, _), (second, _) = [(record.vector, key) for key, record in await index.documents.records()]
     assert first == second == bytes(each % 256 for each in NEAR)
-
-
-async def test_a_record_without_a_vector_has_not_a_byte_more(index: Index) -> None:
-    await check(index, Article("wire"))
-    ((_, plain),) = await index.documents.records()
-    assert plain.pack()[:1] == RECORD.prefix
-    plain.vector = b"1234"
-    assert plain.pack()[:1] != RECORD.prefix

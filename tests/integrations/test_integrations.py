@@ -35,10 +35,6 @@ def test_every_verdict_is_the_one_of_the_truth_file(name: str) -> None:
     assert "0 verdicts differ" in output
 
 
-def test_a_parquet_feed_holds_the_verdicts() -> None:
-    assert "0 verdicts differ" in run("parquet_feed")
-
-
 def test_rendered_pages_are_judged_and_plain_ones_are_not() -> None:
     from browser import find_chromium
 

@@ -78,13 +78,7 @@ def test_a_second_look_changes_no_pair() -> None:
     pairs = pairs_of(LIKE)
     texts = {pair.key: StoredText("", each.prose) for pair, each in zip(pairs, LIKE, strict=True)}
     looked = with_second_look(pairs, NEW.document, texts)
-    assert [pair.old_text and pair.old_text.text for pair in looked] == [
-        None,
-        LIKE[1].prose,
-        LIKE[2].prose,
-        None,
-        None,
-    ]
+    assert [pair.old_text and pair.old_text.text for pair in looked] == [None, LIKE[1].prose, LIKE[2].prose, None, None]
     assert [pair.is_passed_over for pair in looked] == [True, False, False, True, True]
     assert not any(pair.new_text or pair.old_text or pair.kept_text or pair.is_passed_over for pair in pairs)
     # What the sketches told is not computed again.

@@ -31,9 +31,9 @@ def test_the_share_is_of_the_document_s_own_text(resemblance: float, own: int, o
     assert share_of(resemblance, own, other) == pytest.approx(share)
 
 
-async def test_shares_multiply_along_copies_that_would_be_dropped(open_index: OpenIndex, store_url: str) -> None:
+async def test_shares_multiply_along_copies_that_would_be_dropped(open_store: OpenIndex) -> None:
     """The original has left the window by the time of the second copy."""
-    index = await open_index(store_url, Policy(keep_updates=False))
+    index = await open_store(Policy(keep_updates=False))
     await check(index, edit(0, 128))
     first = await check(index, edit(1, 110, at=20 * HOUR))
     again = await check(index, edit(2, 110, at=30 * HOUR))
@@ -45,10 +45,10 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(open_index: Op
     assert again.kept_share == pytest.approx(again.pair.share * first.pair.share, abs=0.01)
 
 
-async def test_a_copy_that_is_kept_holds_all_of_its_text(open_index: OpenIndex, store_url: str) -> None:
+async def test_a_copy_that_is_kept_holds_all_of_its_text(open_store: OpenIndex) -> None:
     """Because too little of it is held, because its source is always kept, or because it is a page that changed."""
     policy = Policy(drop_share=0.9, keep_sources=frozenset({"paper2.example"}))
-    index = await open_index(store_url, policy)
+    index = await open_store(policy)
     await check(index, edit(0, 128))
     await check(index, edit(1, 100))  # holds too little
     await check(index, edit(2, 126))  # its source is kept

@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.findings import Measured, Trace, any_applies
-from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, STRONG_SCORE, TERMS_ONLY_SCORE, WEAK_SCORE
+from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE, WEAK_SCORE
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NEWS, compare
@@ -112,21 +112,6 @@ def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_ot
     neither, unknown, one, both = (topic_score(topic(one), topic(other)) for one, other in titles)
 
     assert neither < unknown < one < both
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "source", "extra"),
-    [
-        ("ABcdefgh", "ABcdeuvw", "two.example", 0.0),
-        ("ABcdefgh", "ABcdeuvw", "one.example", SAME_SOURCE_EXTRA),
-        ("abcdefgh", "abcdeuvw", "one.example", SAME_SOURCE_EXTRA),
-    ],
-)
-def test_two_reports_of_one_source_need_more(one: str, other: str, source: str, extra: float) -> None:
-    score = topic_score(topic(one), topic(other))
-    records = record(topic=one, source="one.example"), record(topic=other, source=source)
-    assert related_topic_score(*records, Policy(topic_threshold=score - extra - 1e-9)) == score
-    assert related_topic_score(*records, Policy(topic_threshold=score - extra + 1e-9)) == 0.0
 
 
 @pytest.mark.parametrize(("terms", "joins"), [("abcdefgh", True), ("uvwyzabcde", False)])

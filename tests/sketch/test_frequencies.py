@@ -12,14 +12,7 @@ from long_form import tries
 from texts import START, article, opened
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.learned import (
-    MOST_DOCUMENTS,
-    NOTHING,
-    Frequencies,
-    add_counts,
-    pack_counts,
-    unpack_counts,
-)
+from scrapy_neardup.records.learned import MOST_DOCUMENTS, NOTHING, Frequencies, add_counts, pack_counts, unpack_counts
 
 
 def features(*slots: int) -> np.ndarray:

@@ -80,6 +80,7 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     assert re.search(r"(\d+) items, +(\d+) sources", digest).groups() == ("10", "6")
 
 
+@pytest.mark.in_memory
 async def test_a_member_that_does_not_count_is_listed_and_is_no_source(index: Index) -> None:
     for number, counts in enumerate((True, False, True)):
         story = await joined(index, replace(join(f"{number}", 60 * number, f"s{number}.example"), is_coverage=counts))
@@ -103,6 +104,7 @@ async def raised(store: str, namespace: str, titles: Sequence[str], languages: S
         return special_report(room.detector.take_events()[0])
 
 
+@pytest.mark.in_memory
 @pytest.mark.parametrize("title", [LONG, LONGER])
 async def test_a_headline_is_never_cut_within_a_word(store_url: str, namespace: str, title: str) -> None:
     """Not even that of the first document, whose title comes from the window."""
@@ -113,6 +115,7 @@ async def test_a_headline_is_never_cut_within_a_word(store_url: str, namespace: 
     assert message_of(report).body.startswith(title)
 
 
+@pytest.mark.in_memory
 @pytest.mark.parametrize("last", ["en", "de"])
 async def test_the_lead_is_in_the_language_of_the_headline(store_url: str, namespace: str, last: str) -> None:
     lead = "The Harbour fire of Skerrow began at noon in the old port."

@@ -32,14 +32,13 @@ from receivers import (
     skip,
 )
 from receivers import say_nothing as never_answer
+from scrapy_processes import fast_python
 
 from scrapy_neardup.stories import event as event_module
 from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.receivers import DeliveryFailed, Webhook
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import LEVELS, Level, Story
-
-pytestmark = pytest.mark.versions
 
 SOON = 0.01, 0.02  # seconds between two tries
 
@@ -103,6 +102,7 @@ async def until(condition: Any) -> None:
 # Events are independent of each other
 
 
+@pytest.mark.versions
 async def test_one_refused_event_does_not_silence_the_others(
     hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -137,6 +137,7 @@ async def test_events_of_one_second_are_sent_in_the_order_of_their_levels(hook: 
     assert receiver.ids == [event(1, "watch").id, event(1, "breaking").id]
 
 
+@pytest.mark.versions
 async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(hook: Webhook, receiver: Receiver) -> None:
     """Without another event, and without the end of the crawl."""
     receiver.statuses = [503, 429, 500, 404, 302]
@@ -215,6 +216,7 @@ async def crawl(store: str, namespace: str, *urls: str) -> AsyncIterator[Newsroo
         await outbox.close()
 
 
+@pytest.mark.in_memory
 async def test_a_receiver_gets_the_events_of_the_sections_that_are_named(
     store_url: str, namespace: str, receiver: Receiver
 ) -> None:
@@ -291,7 +293,7 @@ async def test_an_event_of_a_killed_crawl_reaches_its_receiver(
 ) -> None:
     store = f"sqlite:///{tmp_path}/window.sqlite"
     with BadReceiver(never_answer) as silent, Receiver() as same:
-        command = [sys.executable, "-c", DIES.format(folders=sys.path), store, namespace, silent.url, receiver.url]
+        command = [fast_python(), "-c", DIES.format(folders=sys.path), store, namespace, silent.url, receiver.url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
             assert process.stdout is not None
             assert process.stdout.readline() == "raised\n"
@@ -334,6 +336,7 @@ asyncio.run(main())
 # Receivers that behave badly
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("behaviour", [never_answer, drip_headers, drip_interim_answers])
 async def test_the_whole_answer_has_a_deadline(behaviour: Behaviour) -> None:
     with BadReceiver(behaviour) as receiver:
@@ -352,6 +355,7 @@ async def test_an_answer_counts_from_its_headers_on() -> None:
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("behaviour", [flood("200 OK"), flood("503 Busy"), flood("400 No"), flood_chunks])
 async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -369,13 +373,14 @@ def test_the_process_ends_whatever_the_receiver_does() -> None:
     behaviours: list[Behaviour] = [never_answer, drip_headers, drip_interim_answers, drip_body, flood("503 Busy")]
     with contextlib.ExitStack() as stack:
         urls = [stack.enter_context(BadReceiver(each)).url for each in behaviours]
-        command = [sys.executable, "-c", ENDS, *urls]
+        command = [fast_python(), "-c", ENDS, *urls]
         assert subprocess.check_output(command, text=True, timeout=PATIENCE) == "closed\n"
 
 
 # Secrets
 
 
+@pytest.mark.versions
 async def test_the_url_of_a_webhook_is_no_part_of_logs_or_errors(
     caplog: pytest.LogCaptureFixture, receiver: Receiver
 ) -> None:

@@ -43,17 +43,6 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
     ]
 
 
-async def test_the_lead_of_an_event_is_no_row_of_bylines(newsroom: Newsroom) -> None:
-    bylines = "By Jane Doe\n" * 25
-    for n in range(6):
-        await newsroom.publish(
-            "fire", f"s{n}", n * MINUTE, text=f"{bylines}The fire began at noon in the port.\n{text('fire')}"
-        )
-
-    (event,) = newsroom.events
-    assert event.lead == "The fire began at noon in the port."
-
-
 @pytest.fixture(scope="session")
 def schema() -> Draft202012Validator:
     text_ = (Path(__file__).parents[2] / "docs/event.schema.json").read_text(encoding="utf-8")

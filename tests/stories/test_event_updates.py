@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
 from newsdesk import HOUR, MINUTE, Newsroom, opened, text, toll
 
 from scrapy_neardup.index import Index
@@ -59,17 +60,6 @@ async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None
     assert reports[-1]["facts"][0]["against"] == [{"value": "400", "sources": 2}], "it contradicts, and is no state"
 
 
-async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:
-    for n in range(7):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
-    for n in range(7, 11):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
-    for n in range(7):
-        await newsroom.publish("fire", f"s{n}", (n + 11) * MINUTE, text=toll(4))
-
-    assert newsroom.levels == ["breaking", "update"]
-
-
 async def test_what_has_been_told_is_not_told_again_by_the_next_process(shared_url: str, namespace: str) -> None:
     async with opened(store=shared_url, namespace=namespace) as room:
         for n in range(9):
@@ -102,6 +92,7 @@ async def test_pages_of_a_crawl_that_died_raise_nothing_when_they_come_again(sha
         assert room.levels == ["update"]  # twelve sources are twice six
 
 
+@pytest.mark.in_memory
 async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace, event_rule="sources") as room:
         room.detector.stories.breaking_over = 8

@@ -297,10 +297,11 @@ async def test_a_page_with_two_events_makes_no_false_alarm(newsroom: Newsroom, p
     assert not newsroom.levels
 
 
-@pytest.mark.parametrize("copies", [1, 3], ids=["one page", "the page on three hosts"])
 @pytest.mark.parametrize("order", ["one after the other", "in turn", "together"])
-@pytest.mark.parametrize("title", ["The day in brief", ""])
-@pytest.mark.parametrize("size", ["two sentences of each", "both texts"])
+@pytest.mark.parametrize(
+    ("title", "size", "copies"),
+    [("The day in brief", "two sentences of each", 1), ("", "both texts", 1), ("The day in brief", "both texts", 3)],
+)
 async def test_a_page_with_two_events_that_comes_first_joins_nothing_either(
     newsroom: Newsroom, title: str, size: str, order: str, copies: int
 ) -> None:

@@ -92,13 +92,7 @@ async def test_a_story_answers_with_its_timeline(newsroom: Newsroom) -> None:
 
 async def test_a_lead_is_quoted_with_its_page(newsroom: Newsroom) -> None:
     for n in range(7):
-        await newsroom.publish(
-            "fire",
-            f"s{n}",
-            n * MINUTE,
-            text=f"{OLD}\n{text('fire')}",
-            language="en",
-        )
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=f"{OLD}\n{text('fire')}", language="en")
     report = special_report(newsroom.events[0])
     assert (report["lead"], report["lead_from"]["language"]) == (OLD, "en")
     assert f"“{OLD}” (s5.example)" in message_of(report).body.replace("\u200b", "")

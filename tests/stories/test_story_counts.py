@@ -52,6 +52,7 @@ async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index
     assert (members[2].owner, members[2].changes) == ("b", ("dead: 4 -> 12", "hurt: 1 -> 2"))
 
 
+@pytest.mark.in_memory
 async def test_joining_again_changes_nothing(index: Index) -> None:
     once = await joined(index, join("copy", 60, "copy.example"))
     again = [await joined(index, join("copy", 60, "copy.example")) for _ in range(3)]
@@ -60,6 +61,7 @@ async def test_joining_again_changes_nothing(index: Index) -> None:
     assert len(await members_in(index, FIRST.id)) == 2
 
 
+@pytest.mark.in_memory
 async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index) -> None:
     await joined(index, join("a", 60, "a.example", owner="press"))
     await joined(index, join("b", 70, "b.example", owner="press"))
@@ -69,6 +71,7 @@ async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index)
     assert story.sources == (START, START + 60)
 
 
+@pytest.mark.in_memory
 async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index) -> None:
     await joined(index, join("a", 600, "a.example"))
     story = await joined(index, join("b", 60, "a.example"))
@@ -91,17 +94,7 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     assert len(await members_in(index, FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
-@pytest.mark.every_store
-async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared_url: str) -> None:
-    indexes = [await open_index(shared_url) for _ in range(3)]
-    joins = [join(f"item {n}", n, f"{n}.example") for n in range(100)]
-
-    await asyncio.gather(*(joined(index, each) for index in indexes for each in joins))
-    story = await joined(indexes[0], joins[0])
-
-    assert (story.items, len(story.sources)) == (101, 101)
-
-
+@pytest.mark.in_memory
 async def test_who_changes_a_state_is_kept_for_the_report(index: Index) -> None:
     for number in range(MOST_MEMBERS_KEPT + 10):
         await joined(index, join(f"copy {number}", 60, f"{number % 2}.example"))
@@ -113,6 +106,7 @@ async def test_who_changes_a_state_is_kept_for_the_report(index: Index) -> None:
     assert [each.id for each in await members_in(index, FIRST.id)][MOST_MEMBERS_KEPT:] == [tips.member.id]
 
 
+@pytest.mark.in_memory
 async def test_members_that_count_are_counted_by_language(index: Index) -> None:
     for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
         await joined(index, speaking(f"copy {number}", language))
@@ -122,6 +116,7 @@ async def test_members_that_count_are_counted_by_language(index: Index) -> None:
     assert list(found.items()) == [("en", 3), ("de", 1), ("eng", 1)]
 
 
+@pytest.mark.in_memory
 async def test_each_source_has_the_language_of_its_first_item_also_in_a_united_story(index: Index) -> None:
     await joined(index, speaking("a", "ru"))
     moves = beginning("other", 300)
@@ -145,17 +140,7 @@ async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -
     assert await index.events.quiet(START + 59) == []
 
 
-async def test_a_story_is_gone_a_window_after_its_last_member(index: Index) -> None:
-    await joined(index, join("copy", 60, "copy.example"))
-
-    for hour in range(30):  # two documents an hour: they agree on the time
-        await check(index, Article(f"other {hour}", at=hour * HOUR))
-        await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
-
-    assert await members_in(index, FIRST.id) == ()
-    assert (await joined(index, join("new", 30 * HOUR, "new.example"))).items == 2
-
-
+@pytest.mark.in_memory
 async def test_a_story_lives_as_long_as_documents_join(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     for hour in range(1, 30):
@@ -169,6 +154,7 @@ async def test_a_story_lives_as_long_as_documents_join(index: Index) -> None:
 # The ledger, whose rules are in tests/rules/test_ledger.py
 
 
+@pytest.mark.in_memory
 async def test_a_story_has_the_states_that_enough_of_its_sources_print(index: Index) -> None:
     assert (await joined(index, changed("news", "a.example", 12))).ledger.states == []
     assert (await joined(index, changed("own", "a.example", 12))).ledger.states == []
@@ -181,6 +167,7 @@ async def test_a_story_has_the_states_that_enough_of_its_sources_print(index: In
     assert len(story.ledger.printed) == 3
 
 
+@pytest.mark.in_memory
 async def test_a_text_that_resembles_only_a_related_one_and_a_text_without_a_source_say_nothing(index: Index) -> None:
     related = changed("far", "a.example", 12)
     related = replace(related, member=replace(related.member, status="related"), is_coverage=False)
@@ -191,13 +178,14 @@ async def test_a_text_that_resembles_only_a_related_one_and_a_text_without_a_sou
 
 
 @pytest.mark.every_store
-async def test_documents_at_once_lose_no_figure(open_index: OpenIndex, shared_url: str) -> None:
+async def test_documents_at_once_are_counted_once_and_lose_no_figure(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
     joins = [changed(f"item {n}", f"{n}.example", n % 3 + 1, at=n) for n in range(60)]
 
     await asyncio.gather(*(joined(index, each) for index in indexes for each in joins))
     story = await joined(indexes[0], joins[0])
 
+    assert (story.items, len(story.sources)) == (61, 61)
     assert sorted(each.low for each in story.ledger.printed) == sorted(float(n % 3 + 1) for n in range(60))
 
 
@@ -234,6 +222,7 @@ async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url
     assert level in (await joined(indexes[1], join("copy", 60, "copy.example"))).levels
 
 
+@pytest.mark.in_memory
 async def test_levels_come_in_their_order(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
 
@@ -269,6 +258,7 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(400) == 0
 
 
+@pytest.mark.in_memory
 async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "breaking"))
@@ -313,6 +303,7 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
     assert len(await index.events.ended(START)) == 2
 
 
+@pytest.mark.in_memory
 async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
@@ -324,6 +315,7 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     assert (await joined(index, join("copy", 60, "copy.example"))).signalled == Extent(50, 50, 3)
 
 
+@pytest.mark.in_memory
 @pytest.mark.parametrize(("topic", "joins"), [("ABCDEfgh", True), ("VWXYZfgh", False)])
 async def test_a_text_like_a_rewrite_joins_if_it_is_still_about_the_first(
     index: Index, topic: str, joins: bool

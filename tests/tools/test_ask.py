@@ -169,6 +169,7 @@ async def test_what_cannot_be_read_is_named(ask: Ask) -> None:
             await question
 
 
+@pytest.mark.in_memory
 async def test_a_log_that_is_full_forgets_the_oldest_and_says_so(
     room: Newsroom, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

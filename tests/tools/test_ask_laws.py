@@ -22,7 +22,7 @@ from scrapy_neardup.index.store import answers
 from scrapy_neardup.story import LEVELS, Claim, Extent
 from scrapy_neardup.tools.ask import Ask
 
-EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(150)))
+EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 CRAWLS = 8
 FIRSTS = [beginning(f"story {number}", number) for number in range(4)]
 

@@ -59,6 +59,7 @@ class Interrupt(Protocol):
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
     """Interrupts the commits of an index, and of no other."""
     monkeypatch.setattr("scrapy_neardup.index.partition._PAUSE", 0.0)
+    monkeypatch.setattr("scrapy_neardup.index.run.BEAT_SECONDS", 0.05)
 
     def start(index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions:
         assert isinstance(index.store, RedisStore)
@@ -110,18 +111,6 @@ async def test_a_copy_is_seen_whichever_bits_of_its_keys_name_no_shard(
 def is_odd(article: Article) -> bool:
     (key,) = article.fingerprint.identity_keys
     return bool(key & 1 << 16)
-
-
-async def test_others_without_a_common_key_stop_nobody(
-    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
-) -> None:
-    ours, theirs = [await open_index(redis_url) for _ in range(2)]
-    await together(ours, Article("known"))
-    await together(theirs, Article("to them too"))
-    interruptions = interrupt(ours, lambda: check(theirs, Article("another")))
-
-    assert await check(ours, Article()) is None
-    assert interruptions.written == [True]
 
 
 async def test_each_of_several_documents_sees_what_others_register(

@@ -31,15 +31,10 @@ if TYPE_CHECKING:
     "url",
     [
         "redis://host",
-        "redis://host:7000/3",
-        "redis://[::1]:7000",
-        "redis://user:p%40ss@host/2",
-        "redis://user@host/",
+        "redis://user:p%40ss@[::1]:7000/2",
         "redis://host?db=4&username=u&password=p%40ss",
         "rediss://host?ssl_ca_certs=/ca.pem",
-        "unix:///run/redis.sock",
         "unix://u:p@/run/redis.sock?db=1",
-        "redis+cluster://a:1,b:2,c",
         "rediss+cluster://u:p@a:1,[::1]:2?ssl_cert_reqs=none",
     ],
 )
@@ -63,7 +58,6 @@ async def test_all_nodes_of_a_cluster_are_named() -> None:
         ("redis:/host", "a store is memory://"),
         ("rediscluster://host", r"redis\+cluster://host:port"),
         ("redis://", "must be redis://user:password@host:6379/0"),
-        ("redis://host:port", "must be redis://user:password@host:6379/0"),
         ("redis://host:70000", "must be redis://user:password@host:6379/0"),
         ("redis://host/news", "must be redis://user:password@host:6379/0"),
         ("redis://host?db=news", "db is not the number of a database"),
@@ -87,12 +81,9 @@ def test_a_wrong_url_is_told_the_right_one(url: str, mend: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "redis://user:s3cret@host/news",
         "redis://user:s3cret@ho st",
-        "redis://host?password=s3cret&ssl_keyfile=x",
         "redis://host?password=s3c@s3cret&wrong=1",
         "redis+cluster://host/1?password=s3cret",
-        "redis://:s3c/s3cret?s3c=1@host/0",
         "redis://:s3c?s3c=s3cret#s3c@host/0",
         "redis://host/0?password=s3c&s3cret@",
         "nonsense://:s3cret@host",

@@ -86,7 +86,7 @@ async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
 # Damage
 
 
-VALUES = ("'text'", "CAST(x'fe' AS TEXT)", 1 << 40, -1.5, "x'05'", f"x'{400 * '05'}'")
+VALUES = ("CAST(x'fe' AS TEXT)", -1.5, "x'05'", f"x'{400 * '05'}'")
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -257,13 +257,3 @@ async def test_damaged_data_do_not_count_as_a_lost_store(file: Path, caplog: pyt
     assert verdicts[0].reason == "store-unavailable"
     (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
     assert warning.startswith(f"A document passes unchecked: {file}: ")
-
-
-async def test_damage_that_one_document_needs_fails_no_other_one(open_index: OpenIndex, file: Path) -> None:
-    index = await open_index(f"sqlite:///{file}")
-    articles = [Article(f"story {number}") for number in range(4)]
-    with _failing(file, articles[1].id):
-        answers = await asyncio.gather(*(check(index, each) for each in articles), return_exceptions=True)
-
-    assert [type(answer) for answer in answers] == [type(None), StoreError, type(None), type(None)]
-    assert all([await check(index, each.copy(at=1)) for each in articles[2:]])

@@ -207,11 +207,7 @@ def test_a_warc_has_its_pages_with_their_times_and_urls(tmp_path: Path) -> None:
         for number in range(1000):
             for kind, head, body in (
                 ("request", "GET / HTTP/1.1\r\n", ""),
-                (
-                    "response",
-                    f"{HTML}; charset=utf-8\r\n",
-                    f"<p>Página {number}</p>",
-                ),
+                ("response", f"{HTML}; charset=utf-8\r\n", f"<p>Página {number}</p>"),
             ):
                 add_record(packed, kind, number, head, body)
         add_record(packed, "response", 1000, "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n", "gone")

@@ -171,5 +171,5 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     write_lines(tmp_path / "gold.jsonl", rows)
     # Documents that are judged together know their final stories, so there must be many.
     write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(150)])
-    found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json").stdout
+    found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "1", "--json").stdout
     assert json.loads(found)["protocols"]["pairwise"]["recall"] == 1

@@ -70,9 +70,6 @@ def test_online_by_hand() -> None:
     assert numbers(score) == approx(2 / 4, 2 / 3, 4 / 7)
 
 
-clusterings = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.integers(0, 4)), max_size=30)
-
-
 @given(st.lists(st.sampled_from("ABCDE"), max_size=30))
 def test_the_true_clusters_are_a_perfect_answer(clusters: list[str]) -> None:
     first: dict[str, int] = {}
@@ -80,18 +77,6 @@ def test_the_true_clusters_are_a_perfect_answer(clusters: list[str]) -> None:
     assert pairwise(clusters, clusters) == Score(1, 1, 1)
     assert numbers(b_cubed(clusters, clusters)) == approx(1, 1, 1)
     assert online(clusters, links) == Score(1, 1, 1)
-
-
-@given(clusterings)
-def test_pairwise_agrees_with_counting_pairs(rows: list[tuple[str | None, int]]) -> None:
-    found = wanted = right = 0
-    for i, (cluster, name) in enumerate(rows):
-        for other, other_name in rows[:i]:
-            same = cluster is not None and cluster == other
-            together = name == other_name and (cluster is not None or other is not None)
-            found, wanted, right = found + together, wanted + same, right + (same and together)
-    clusters, predicted = [row[0] for row in rows], [row[1] for row in rows]
-    assert pairwise(clusters, predicted) == Score.of(right, found, wanted)
 
 
 def page(number: int, text: str, reason: Any = None, site: str = "") -> RecordedPage:
@@ -275,19 +260,6 @@ async def test_comparison_of_strangers() -> None:
     )
 
 
-async def test_comparison_of_two_reports_on_one_event() -> None:
-    names = "Magnus Aird and Isla Reid of Northlink came to Skerrow, Barra and Oban"
-    one = f"Lifeboats took everybody from the ferry when {names} to see what was left of the hull on the rocks."
-    other = f"Nobody knows yet why the steering failed, but yesterday {names}, and today divers look at the rudder."
-
-    comparison = await compare(
-        document(one), document(other), NearDupSettings(preset_options={"related_threshold": 0.45})
-    )
-
-    assert comparison.status == "related"
-    assert re.fullmatch(r"score of the topics 0\.\d\d >= topic_threshold = 0\.28", comparison.why[-1])
-
-
 async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_the_reason_is_given() -> None:
     first, second = (
         document(f"{text('common', 200)}\n{text(title, 60)}", f"https://paper.example/{title[:4]}", title)
@@ -298,18 +270,6 @@ async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_
     assert comparison.score >= NearDupSettings().resolved_preset().threshold
     mean = next(each for each in comparison.why if each.startswith("their weighted mean"))
     assert re.fullmatch(r"their weighted mean 0\.\d+ < 0\.67", mean)
-
-
-async def test_a_bound_is_printed_as_the_docs_state_it() -> None:
-    quoted = text("quoted", 120)
-    first, second = (
-        document(
-            f"Yesterday Magnus Aird met Isla Reid. {text(title, 90)} {quoted}", f"https://{title[:5]}.example/", title
-        )
-        for title in ("Ferry aground near Skerrow", "Harbour closed after storm")
-    )
-    comparison = await compare(first, second, NearDupSettings())
-    assert any(each.endswith(" half of topic_threshold = 0.14") for each in comparison.why)
 
 
 async def test_a_wall_is_named_and_not_the_proof_before_it() -> None:

@@ -148,12 +148,6 @@ def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(fol
     assert f"Terms in common\n  {', '.join(found['terms'])}\n" in printed
 
 
-def test_explain_names_changed_figures_of_the_window_as_their_tag_does(folder: Path) -> None:
-    found = json.loads(neardup(folder, "explain", FIRE, NEWER, *WINDOW, "--json").stdout)
-    assert found["status"] == "update"
-    assert found["changes"] == ["dead: 4 -> 12"]
-
-
 def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(folder: Path) -> None:
     found = json.loads(neardup(folder, "explain", SHORT, SHORTER, *WINDOW, "--json").stdout)
     assert found["status"] == "unchecked"

@@ -70,7 +70,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def test_a_closed_pipe_ends_a_replay_quietly(tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text(lines(rows(4000)), encoding="utf-8")
+    (tmp_path / "in.jsonl").write_text(lines(rows(1500)), encoding="utf-8")
     process = start(tmp_path, "replay", "in.jsonl", "-O", "-", "--workers", "1")
     assert process.stdout is not None
     assert process.stderr is not None

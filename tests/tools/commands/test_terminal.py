@@ -23,11 +23,7 @@ HOSTILE = (
 )
 COMMANDS = [
     (*command, *output)
-    for command in (
-        ("watch", "--events"),
-        ("watch", "--window"),
-        ("explain", "in.jsonl#1", "in.jsonl#2"),
-    )
+    for command in (("watch", "--events"), ("watch", "--window"), ("explain", "in.jsonl#1", "in.jsonl#2"))
     for output in ((), ("--json",))
 ]
 

@@ -59,16 +59,6 @@ CUT = """() => [...document.querySelectorAll('nav a, svg text, td, th, .tile, bu
     }).map((node) => node.textContent)"""
 
 
-@pytest.mark.parametrize(("width", "rows"), [(390, 2), (768, 1)])
-def test_the_buttons_of_a_comparison_are_in_one_row(browser: Browser, day_report: Path, width: int, rows: int) -> None:
-    with open_page(browser, day_report, "#stories", viewport={"width": width, "height": 844}) as watched:
-        open_story(watched.page, "River fever: twelve dead, dozens ill")
-        press(watched.page, "j", "j")
-        buttons = watched.page.locator("#story .compare .head button")
-        tops = buttons.evaluate_all("nodes => nodes.map((node) => Math.round(node.getBoundingClientRect().top / 12))")
-        assert len(set(tops)) == rows, "on a phone, the close button is beside the heading"
-
-
 def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
         page = watched.page

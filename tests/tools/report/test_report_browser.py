@@ -33,7 +33,7 @@ def titles(page: Page) -> list[str]:
 # Stories
 
 
-def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(browser: Browser, day_report: Path) -> None:
+def test_a_story_opens_to_why_each_member_joined_and_what_differs(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#stories") as watched:
         open_story(watched.page, "River fever: twelve dead, dozens ill")
         rows = watched.page.locator(".members tbody tr")
@@ -45,19 +45,14 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
             "copy, the same text",
         ]
         assert watched.page.locator("#story .timeline circle").count() == 4
-        watched.page.go_back()
-        watched.page.locator("#story-list > li").first.wait_for()
-
-
-def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#stories") as watched:
-        open_story(watched.page, "River fever: twelve dead, dozens ill")
         watched.page.get_by_role("button", name="Compare: River fever toll rises to 12").click()
         compare = watched.page.locator("#story .compare")
         compare.locator("ins").first.wait_for()
         assert texts(compare.locator("del .figure")) == ["4", "31", "17"]
         assert texts(compare.locator("ins .figure")) == ["12", "58", "29"]
         assert texts(compare.locator(".role")) == ["MATCH", "THIS ITEM"]
+        watched.page.go_back()
+        watched.page.locator("#story-list > li").first.wait_for()
 
 
 def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
@@ -158,14 +153,6 @@ def test_a_full_date_is_told_once(browser: Browser, write_report: WriteReport) -
         assert texts(times) == ["2023-11-15 00:13", "2023-11-14 22:23", "22:13"]
 
 
-def test_times_are_those_of_the_time_zone(browser: Browser, tmp_path: Path) -> None:
-    feed, page = tmp_path / "items.jsonl", tmp_path / "report.html"
-    write_lines(feed, [item(), item(1, "duplicate")])
-    page.write_text(build_report(gather([feed], NearDupSettings(events_timezone="Asia/Tokyo"))).html, encoding="utf-8")
-    with open_page(browser, page, "#story/0") as watched:
-        assert texts(watched.page.locator(".members time")) == ["2023-11-15 07:13", "07:23"]
-
-
 def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#stories") as watched:
         page = watched.page
@@ -174,10 +161,7 @@ def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: 
         assert titles(page) == ["Grounded ferry back in port as council asks for dredging"]
         page.get_by_role("button", name="Clear").click()
         page.get_by_role("combobox", name="Verdict").select_option("update")
-        assert set(titles(page)) == {
-            "River fever: twelve dead, dozens ill",
-            "Hostel buried by landslide, men missing",
-        }
+        assert set(titles(page)) == {"River fever: twelve dead, dozens ill", "Hostel buried by landslide, men missing"}
         page.get_by_role("button", name="Clear").click()
         page.get_by_role("combobox", name="Language").select_option("ja")
         assert len(titles(page)) == 1
@@ -304,9 +288,8 @@ def test_what_was_dropped_was_lost(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "hostile",
     [
-        "</script><script>document.title = 'stolen'</script>",
+        "<!--<script></script><script>document.title = 'stolen'</script>",
         "\u202e\u2066 evil \ud800 <img src=x onerror=\"document.title = 'stolen'\">",
-        "<!--<script>",
         f"\x1b[2J{'Donaudampfschiff' * 15}",
     ],
 )

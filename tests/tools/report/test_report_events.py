@@ -76,11 +76,6 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
     assert "3 papers" not in page_of(tmp_path)
 
 
-def test_only_papers_with_nothing_but_copies_reprint(tmp_path: Path) -> None:
-    (story,) = events_in([item(), item(1, "duplicate"), item(2, "update"), event(2)], tmp_path)
-    assert story.words == "3 papers; 1 reprints the same text"
-
-
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert story.words == "4 papers; 3 reprint the same text"
