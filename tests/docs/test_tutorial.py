@@ -99,7 +99,7 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
     first, again, later, alerted, shown = reader.logs
     assert "14 items judged, 14 kept\n  6 would be dropped with NEARDUP_ACTION = 'drop'\n" in first
     assert re.search(r"^  original +8$", first, re.MULTILINE)
-    assert "update        6 items, 6 sources    Ferry runs aground off Skerrow" in first
+    assert "Events: 1 breaking, 1 update" in first
     assert re.search(r"^  duplicate +14   revisit 14$", again, re.MULTILINE)
     assert re.search(r"^  update +3$", later, re.MULTILINE)
     assert "Events: 1 update" in later
