@@ -77,11 +77,9 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
         where = f"{path}: item {number}"
         try:
             value, end = json.JSONDecoder().raw_decode(text, place)
-        except json.JSONDecodeError:
-            yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF}")
-            return
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
-            yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
+        except (ValueError, RecursionError) as error:  # also of thousands of digits, or of lists in lists
+            problem = f"{where}: not JSON: {error}: perhaps {CUT_OFF}; this item and those behind it are not read"
+            yield FeedLine(number, 0, {}, problem)
             return
         if end - place > LONGEST_LINE:
             yield FeedLine(number, 0, {}, f"{where}: {TOO_LONG}")
