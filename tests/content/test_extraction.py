@@ -124,7 +124,7 @@ UNCHECKED: dict[str, tuple[str, str | Answer]] = {
     "pdf": ("no-text", Answer(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 8, "application/pdf")),
     "json": ("no-text", Answer(b'{"text": "' + PROSE.encode() + b'"}', "application/json")),
     "plain text": ("no-text", Answer(PROSE.encode(), "text/plain")),
-    "50 megabytes": ("extraction-failed", html(b"<p>" + PROSE.encode() * (50_000_000 // len(PROSE)))),
+    "six megabytes": ("extraction-failed", html(b"<p>" + PROSE.encode() * (6_000_000 // len(PROSE)))),
     "deep divs": ("no-text", deep("div")),
     "deep tables": ("no-text", deep("table><tr><td")),
     "deep spans": ("no-text", deep("span")),
@@ -163,7 +163,7 @@ def test_each_page_is_judged_or_unchecked_with_its_reason(crawl: Crawl) -> None:
     counts = {name: value for name, value in crawl.neardup.items() if name.startswith("unchecked")}
     assert counts == {"unchecked": len(reasons), **{f"unchecked/{each}": reasons.count(each) for each in reasons}}
 
-    (warning,) = crawl.lines("WARNING", "/50_megabytes", "over the limit of 5000000")
+    (warning,) = crawl.lines("WARNING", "/six_megabytes", "over the limit of 5000000")
     assert warning
 
 

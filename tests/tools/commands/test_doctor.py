@@ -71,7 +71,6 @@ def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     assert findings(project.folder)[1]["add-on"]["state"] == "ok"
 
 
-@pytest.mark.every_store
 def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespace: str, tmp_path: Path) -> None:
     status, found = findings(tmp_path, "--store", shared_url, "--namespace", namespace)
     assert status == 0, found
