@@ -368,14 +368,6 @@ def keys(lines: str) -> set[int]:
     return set(map(ord, lines))
 
 
-def test_three_titles_without_a_term_in_common_prove_a_line() -> None:
-    guard = SourceBoilerplate()
-
-    found = [learn(guard, terms, f"{own}W", page=n) for n, (terms, own) in enumerate(("aA", "bB", "cC", "dD"))]
-
-    assert found == [set(), set(), keys("W"), keys("W")]
-
-
 @pytest.mark.parametrize("titles", [("ab", "bc", "ac"), ("ab", "cd", "de"), ("ab", "ab", "cd")])
 def test_titles_that_share_a_term_prove_nothing(titles: tuple[str, ...]) -> None:
     guard = SourceBoilerplate()
