@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import string
 from datetime import date
 from pathlib import Path
 
 import pytest
+from cases import read_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +18,7 @@ from scrapy_neardup.evidence.sources import platform_of, require_domain, source_
 pytestmark = pytest.mark.versions
 
 PAGE = "https://www.wire.example/news/bridge?id=7"
-CASES = {
-    kind: [tuple(line.split()) for line in lines.strip().splitlines()]
-    for kind, lines in re.findall(
-        r"^\[([a-z ]+)\]\n((?:.+\n)*)", Path(__file__).with_name("urls.txt").read_text("utf-8"), re.MULTILINE
-    )
-}
+CASES = read_cases(Path(__file__).with_name("urls.txt"))
 """By what is said of them, urls and what is expected."""
 
 
