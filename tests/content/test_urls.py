@@ -112,7 +112,6 @@ def head(*links: str) -> str:
 )
 def test_a_page_says_what_its_url_is(link: str) -> None:
     html = head('<link rel="stylesheet" href="/style.css">', link)
-
     assert canonical_url(html, "https://www.wire.example/x?y=1") == "https://www.wire.example/news/bridge?id=7&page=2"
 
 
@@ -150,9 +149,7 @@ def test_what_is_no_element_of_the_page_is_passed_over(before: str) -> None:
 def test_a_url_that_many_pages_give_as_their_own_is_none_of_theirs() -> None:
     urls = CanonicalUrls()
     pages = [f"https://wire.example/news/{number}" for number in range(6)]
-
     found = [urls.of("/news/all", page) for page in [*pages, pages[0]]]
-
     assert found == ["https://wire.example/news/all"] * 3 + [*pages[3:], pages[0]]
 
 
@@ -191,7 +188,6 @@ def test_a_number_outlives_slug_and_section(
         "https://wire.example/" + shape.format(section=section, slug=slug, number=number)
         for section, slug in (one, other)
     ]
-
     assert [article_number(form) for form in forms] == [number, number]
 
 

@@ -65,7 +65,6 @@ async def test_a_changed_number_word_is_an_update(language: str) -> None:
         copy[1 + SENTENCES_OF_A_TEXT // 2] = after(sentence)
         if (await verdict(original, copy)).status != "update":
             missed.append(sentence)
-
     assert len(sentences) >= 10
     assert missed == []
 
@@ -86,7 +85,6 @@ async def test_a_copy_with_the_same_number_words_is_no_update(language: str) -> 
             found = await verdict(one, other)
             if found.status != "duplicate":
                 wrong.append((name, found.status, found.changes))
-
     assert wrong == []
 
 
@@ -118,7 +116,6 @@ def test_every_number_is_read_as_num2words_writes_it(variant: str) -> None:
         values = [figure.value for figure in find_figures(f"{OPENINGS[language]} {words} kopeks")]
         if values != [str(number)]:
             wrong.append((number, words, values))
-
     assert wrong == []
 
 
@@ -137,7 +134,6 @@ def test_a_slavic_number_is_read_in_every_case(language: str, case: str, gender:
         words = num2words(number, lang=language, case=case, gender=gender)
         if [figure.value for figure in find_figures(f"{OPENINGS[language]} {words} копеек")] != [str(number)]:
             wrong.append((number, words))
-
     assert wrong == []
 
 
