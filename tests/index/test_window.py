@@ -33,15 +33,6 @@ async def test_the_first_and_the_last_second_there_are_can_be_judged(index: Inde
     assert await check(index, Article(at=at)) is not None
 
 
-async def test_a_document_with_a_wrong_date_does_not_empty_the_window(index: Index) -> None:
-    articles = [Article(f"story {number}", at=number) for number in range(20)]
-    for article in articles:
-        await check(index, article)
-    await check(index, Article("from the future", at=1000 * DAY))
-    for article in articles:
-        assert await check(index, article.copy(at=100)) is not None
-
-
 async def test_a_wrong_date_as_the_first_of_a_process_does_not_touch_the_window(
     open_index: OpenIndex, shared_url: str
 ) -> None:
