@@ -1,4 +1,4 @@
-"""The built site: its links and its list for language models, and the search in a real browser answers what readers ask."""
+"""The built site: its links, its list for language models, and a search that answers what readers ask."""
 
 from __future__ import annotations
 
