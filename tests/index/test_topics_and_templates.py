@@ -11,7 +11,7 @@ from documents import HOUR, MINUTE, Article, band_keys, check, checked, lanes, s
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.postings import MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.index.postings import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS, MOST_WEAK, choose_candidates
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA
 from scrapy_neardup.rules.match import Match
 
@@ -119,6 +119,15 @@ async def test_of_many_documents_that_share_one_name_the_newest_are_candidates(i
     match = await match_of(index, *others, wire, report)
     assert match is not None
     assert match.id == wire.id
+
+
+def test_candidates_are_the_likeliest_and_a_few_of_the_newest_weak_ones() -> None:
+    weak = [(LEAST_WEIGHT, bytes([n])) for n in range(40)]
+    likely = [(LEAST_WEIGHT + 1 + n % 2, bytes([n])) for n in range(100, 104)]
+    newest = [key for _, key in weak[: -MOST_WEAK - 1 : -1]]
+    assert choose_candidates([*weak, *likely]) == [b"e", b"g", b"d", b"f", *newest]
+    many = [(LEAST_WEIGHT + 1, bytes([n])) for n in range(MAX_CANDIDATES + 4)]
+    assert choose_candidates([*weak, *many]) == [key for _, key in many[:MAX_CANDIDATES]]
 
 
 async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: Index) -> None:
