@@ -46,33 +46,26 @@ async def judge(
 
 async def test_the_first_of_its_kind_is_original_and_begins_a_story(detector: NearDupDetector) -> None:
     document = detector.document(text_of(STORY), url=URL)
-
     assert await detector.check(document) == Verdict("original", story=document.id)
 
 
 async def test_the_same_text_elsewhere_is_an_exact_duplicate(detector: NearDupDetector) -> None:
     original = detector.document(text_of(STORY), url=URL)
     await detector.check(original)
-
     verdict = await judge(detector, STORY, url=OTHER)
-
     assert (verdict.status, verdict.kind, verdict.similarity, verdict.containment) == ("duplicate", "exact", 1, 1)
     assert (verdict.original, verdict.original_url, verdict.story) == (original.id, URL, original.id)
 
 
 async def test_the_same_page_again_is_a_revisit(detector: NearDupDetector) -> None:
     await judge(detector, STORY, url=URL)
-
     verdict = await judge(detector, STORY, url=f"{URL}?utm_source=feed#top", at=START + HOUR)
-
     assert (verdict.status, verdict.kind) == ("duplicate", "revisit")
 
 
 async def test_a_light_edit_is_a_near_duplicate(detector: NearDupDetector) -> None:
     await judge(detector, STORY, url=URL)
-
     verdict = await judge(detector, edited(STORY, 40), url=OTHER)
-
     assert (verdict.status, verdict.kind, verdict.original_url) == ("duplicate", "near", URL)
     assert 0.9 < (verdict.share or 0) <= 1
 
@@ -82,9 +75,7 @@ async def test_a_copy_of_another_length_is_abridged_or_extended(
     detector: NearDupDetector, first: int, second: int
 ) -> None:
     await judge(detector, STORY[:first], url=URL)
-
     verdict = await judge(detector, STORY[:second], url=OTHER)
-
     assert (verdict.status, verdict.kind) == ("duplicate", "abridged" if second < first else "extended")
     assert (verdict.containment or 0) > 0.8 > 0.6 > (verdict.similarity or 0)
     assert verdict.share == pytest.approx(1 if second < first else 0.4, abs=0.15)
@@ -94,9 +85,7 @@ async def test_a_copy_of_another_length_is_abridged_or_extended(
 async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector) -> None:
     original = detector.document(text_of(STORY), url=URL)
     await detector.check(original)
-
     verdict = await judge(detector, STORY[:105] + made_up("own reporting", 195), url=OTHER)
-
     assert (verdict.status, verdict.kind, verdict.story) == ("related", None, original.id)
 
 
@@ -104,9 +93,7 @@ async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector
 async def test_a_page_whose_words_changed_is_an_update(detector: NearDupDetector, same: int) -> None:
     """Nobody knows which words change the news."""
     await judge(detector, STORY, url=URL)
-
     verdict = await judge(detector, STORY[:same] + made_up("own", 300 - same), url=URL)
-
     assert (verdict.status, verdict.original_url, verdict.would_drop) == ("update", URL, False)
 
 
@@ -114,11 +101,9 @@ async def test_without_updates_only_a_page_with_quite_another_text_is_an_update(
     detector = NearDupDetector(NearDupSettings(store="memory://", keep_updates=False))
     await detector.open()
     await judge(detector, STORY, url=URL)
-
     texts = edited(STORY, 12), made_up("new beginning", 60) + STORY, made_up("rewritten", 300)
     verdicts = [await judge(detector, each, url=URL, at=START + HOUR) for each in texts]
     await detector.close()
-
     found = [(each.status, each.kind, each.would_drop) for each in verdicts]
     assert found == [("duplicate", "revisit", True), ("duplicate", "extended", True), ("update", None, False)]
 
@@ -139,7 +124,6 @@ async def test_a_document_without_words_may_be_among_others(detector: NearDupDet
 
 async def test_a_short_text_is_judged_only_against_itself(detector: NearDupDetector) -> None:
     short = "Watch the video of the bridge"
-
     assert await judge(detector, short) == Verdict("unchecked", reason="too-short")
     assert await judge(detector, short.replace("video", "pictures")) == Verdict("unchecked", reason="too-short")
     assert (await judge(detector, short.upper())).kind == "exact"
@@ -154,16 +138,13 @@ async def test_items_of_one_listing_page_are_not_its_updates(detector: NearDupDe
         await detector.check(detector.document(text_of(made_up(number, 60)), url=URL, url_is_own=False))
         for number in range(5)
     ]
-
     assert {verdict.status for verdict in verdicts} == {"original"}
 
 
 async def test_a_detector_nobody_opened_opens_itself_once() -> None:
     detector = NearDupDetector(NearDupSettings(store="memory://"))
-
     verdicts = await asyncio.gather(*(judge(detector, STORY) for _ in range(20)))
     await detector.close()
-
     assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
 
 
@@ -285,9 +266,7 @@ async def test_documents_that_come_together_are_read_as_if_one_by_one(detector: 
         for number in range(6)
     ]
     together, alone = Sketcher(PRESETS["news"]), Sketcher(PRESETS["news"])
-
     found = together.fingerprints(documents)
-
     assert found == [alone.fingerprint(document) for document in documents]
     assert len(found[0].titles) > len(found[-1].titles), "the word that all titles have is known by then"
 
@@ -300,7 +279,6 @@ async def test_closing_waits_for_the_checks_under_way() -> None:
         ]
         checks = [asyncio.ensure_future(room.detector.check(document)) for document in documents]
         await asyncio.sleep(0)
-
     assert [verdict.status for verdict in await asyncio.gather(*checks)] == ["original"] * 3
 
 
@@ -308,7 +286,6 @@ async def test_a_document_without_words_teaches_nothing(detector: NearDupDetecto
     for number, title in enumerate(["Budget vote", "Ferry sinks", "Kane wins"]):
         document = detector.document("… — …", url=f"https://paper.example/{number}-1234567.html", title=title)
         assert (await detector.check(document)).reason == "no-text"
-
     assert detector.sketcher.boilerplate is not None
     assert detector.sketcher.boilerplate.pending == 0
     document = detector.document(text("page"), url="https://paper.example/real-1234567.html", title="Harbour accident")
@@ -317,7 +294,6 @@ async def test_a_document_without_words_teaches_nothing(detector: NearDupDetecto
 
 async def test_a_document_without_words_needs_no_store() -> None:
     detector = NearDupDetector(NearDupSettings(store="memory://"))
-
     assert (await judge(detector, "… — …")).reason == "no-text"
     assert (await judge(detector, STORY)).status == "original"
     await detector.close()
@@ -333,7 +309,6 @@ async def test_a_check_that_is_cancelled_leaves_the_others_to_the_next(tmp_path:
             await asyncio.sleep(0)
         checks[0].cancel()
         first, *others = await asyncio.gather(*checks, return_exceptions=True)
-
         assert isinstance(first, asyncio.CancelledError)
         assert [each.status for each in others if isinstance(each, Verdict)] == ["original"] * 2
         assert len(await room.detector.index.documents.records()) >= 2
@@ -357,7 +332,6 @@ async def test_a_document_that_fails_costs_no_other_one_and_leaves_nothing_open(
     await asyncio.sleep(0)
     await detector.close()
     verdicts = await asyncio.gather(*checks, return_exceptions=True)
-
     assert [getattr(each, "status", str(each)) for each in verdicts] == ["original", "original", "a bug", "original"]
 
 
@@ -378,7 +352,6 @@ async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: N
     first = await judge(detector, f"{text}open", url=URL, at=START)
     second = await judge(detector, f"{text}closed", url=URL, at=START + 60)
     third = await judge(detector, f"{text}closed", url=URL, at=START + 120)
-
     assert second.match == first.id
     assert (third.match, third.kind, third.would_drop) == (second.id, "revisit", True)
 
@@ -391,7 +364,6 @@ def test_the_clock_of_a_source_is_wrong_once_it_gives_a_time_that_is_yet_to_come
 
     right = given(START - 3600, "a")
     ahead, later = given(START + 7200, "b"), given(START - 3600, "b")
-
     assert (right.seen_at, right.is_clock_wrong) == (START - 3600, False)
     assert (ahead.seen_at, ahead.is_clock_wrong) == (START, True)
     assert (later.seen_at, later.is_clock_wrong) == (START - 3600, True)

@@ -116,7 +116,6 @@ def test_the_code_has_every_message_of_the_page() -> None:
     # The name of a setting and its value stand before the reason.
     reasons = {listed: listed.partition(" = …: ")[2] or listed for listed in LISTED}
     patterns = {listed: "[^\n]*".join(map(re.escape, reason.split("…"))) for listed, reason in reasons.items()}
-
     assert LISTED
     for listed, pattern in patterns.items():
         longest = max(reasons[listed].split("…"), key=len)

@@ -23,9 +23,7 @@ MENU = " ".join(f"<a href=/{number}>Section Number {number}</a>" for number in r
 def test_an_article_laid_out_in_a_table_is_found() -> None:
     text = article("in a table")
     page = f"<html><body><p>{MENU}</p><table><tr><td>{MENU}</td><td>{text}</td></tr></table></body></html>"
-
     found = " ".join(extract_with_trafilatura(page, "").split())
-
     assert all(line in found for line in text.splitlines())
 
 
@@ -42,9 +40,7 @@ def test_an_article_laid_out_in_a_table_is_found() -> None:
 def test_resiliparse_reads_what_trafilatura_reads(page: str) -> None:
     pytest.importorskip("resiliparse")
     words = set(extract_with_trafilatura(page, "").split())
-
     found = set(extract_with_resiliparse(page, "").split())
-
     assert len(words) > 40
     assert len(words & found) > 0.9 * len(words)
 
@@ -61,7 +57,6 @@ def test_pages_with_prose_are_extracted_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(trafilatura, "extract", counted)
     for text in (PARAGRAPHS, f"<p>{'ข่าวจากเมืองท่าในวันนี้' * 60}</p>", f"<p>{'今天港口城市的新闻报道说。' * 60}</p>"):
         assert extract_with_trafilatura(f"<html><body><article>{text}</article></body></html>", "")
-
     assert len(tried) == 3
 
 
@@ -124,7 +119,7 @@ UNCHECKED: dict[str, tuple[str, str | Answer]] = {
     "pdf": ("no-text", Answer(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 8, "application/pdf")),
     "json": ("no-text", Answer(b'{"text": "' + PROSE.encode() + b'"}', "application/json")),
     "plain text": ("no-text", Answer(PROSE.encode(), "text/plain")),
-    "50 megabytes": ("extraction-failed", html(b"<p>" + PROSE.encode() * (50_000_000 // len(PROSE)))),
+    "six megabytes": ("extraction-failed", html(b"<p>" + PROSE.encode() * (6_000_000 // len(PROSE)))),
     "deep divs": ("no-text", deep("div")),
     "deep tables": ("no-text", deep("table><tr><td")),
     "deep spans": ("no-text", deep("span")),
@@ -162,8 +157,7 @@ def test_each_page_is_judged_or_unchecked_with_its_reason(crawl: Crawl) -> None:
     reasons = [reason for reason, _ in UNCHECKED.values()]
     counts = {name: value for name, value in crawl.neardup.items() if name.startswith("unchecked")}
     assert counts == {"unchecked": len(reasons), **{f"unchecked/{each}": reasons.count(each) for each in reasons}}
-
-    (warning,) = crawl.lines("WARNING", "/50_megabytes", "over the limit of 5000000")
+    (warning,) = crawl.lines("WARNING", "/six_megabytes", "over the limit of 5000000")
     assert warning
 
 
@@ -215,7 +209,6 @@ def test_a_failing_extractor_costs_no_item(tmp_path: Path) -> None:
     names = [*FAILING, "empty", "blank", "slow", "good"]
     with NewsSite() as site:
         crawl = bad_extractor(tmp_path, site, names, timeout=5)
-
     assert crawl.status == 0
     assert {item["page"]: (item["neardup_status"], item["neardup_reason"]) for item in crawl.items} == {
         **dict.fromkeys(FAILING, ("unchecked", "extraction-failed")),
@@ -236,6 +229,5 @@ def test_an_extractor_that_never_returns_holds_up_neither_crawl_nor_exit(tmp_pat
     names = [f"hangs{number}" for number in range(4)]
     with NewsSite() as site:
         crawl = bad_extractor(tmp_path, site, names, timeout=0.5)
-
     assert crawl.status == 0
     assert [item["neardup_reason"] for item in crawl.items] == ["extraction-failed"] * 4

@@ -30,9 +30,7 @@ def config(extractor: str | None) -> str:
 
 def test_another_extractor_or_version_begins_a_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {name: config(name) for name in ("trafilatura", "resiliparse", "news.extract", "news.other", None)}
-
     install(tmp_path, "trafilatura", "99.1.0", monkeypatch)
-
     assert len({*before.values()}) == 5
     assert config("trafilatura") != before.pop("trafilatura")
     assert {name: config(name) for name in before} == before
@@ -53,22 +51,18 @@ def test_after_an_upgrade_the_window_is_empty(tmp_path: Path, monkeypatch: pytes
     store = f"sqlite:///{tmp_path}/window.sqlite"
     assert asyncio.run(_statuses(store)) == ["original", "duplicate"]
     assert asyncio.run(_statuses(store)) == ["duplicate", "duplicate"]
-
     install(tmp_path, "trafilatura", "99.1.0", monkeypatch)
-
     assert asyncio.run(_statuses(store)) == ["original", "duplicate"]
 
 
 def test_an_extractor_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [])
-
     assert extractor_identity("resiliparse") == "resiliparse"
 
 
 def test_an_old_resiliparse_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("resiliparse")
     install(tmp_path, "resiliparse", "0.16.0", monkeypatch)
-
     with pytest.raises(SettingsError, match=r"version 0.16.0 is too old; pip install 'resiliparse>=2'"):
         load_extractor("resiliparse")
 
@@ -80,8 +74,6 @@ def test_without_an_extractor_only_items_with_a_text_are_judged(project: Project
         'yield {"page": response.url',
         f'yield {{"text": {text!r} if "own" in response.url else "", "page": response.url',
     )
-
     crawl = project.crawl(spider, urls=urls, NEARDUP_EXTRACTOR=None)
-
     found = {item["page"].rpartition("/")[2]: (item["neardup_status"], item["neardup_reason"]) for item in crawl.items}
     assert found == {"own": ("original", None), "none": ("unchecked", "no-text")}

@@ -40,7 +40,6 @@ async def test_an_article_and_its_twin_in_another_language_are_translations(dete
     """Both pages declare Ukrainian, and the url of both has one number."""
     one = detector.document(UKRAINIAN * 4, url="https://news.example/uk/81000.html", title="Міст", language="uk")
     twin = detector.document(RUSSIAN * 4, url="https://news.example/ru/81000.html", title="Мост", language="uk")
-
     assert (await detector.check(one)).status == "original"
     verdict = await detector.check(twin)
     assert (verdict.status, verdict.kind) == ("related", "translation")

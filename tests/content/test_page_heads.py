@@ -145,7 +145,6 @@ def test_a_crawl_takes_title_and_section_of_the_page_if_the_item_has_none(projec
     urls = [site.publish(f"/{number}", Answer(body, "text/html")) for number in range(18)]
     events = {"NEARDUP_EVENT_RULE": "count", "NEARDUP_EVENTS_FEED": "events.jsonl", "NEARDUP_EXTRACT_TIMEOUT": 60}
     project.crawl(HEADLINES, urls=urls, **NOTING, **events)
-
     (report,) = read_lines(project.folder / "events.jsonl")
     titles = {member["url"].rpartition("/")[2]: member["title"] for member in report["members"]}
     assert titles.pop("5", "By the item") == "By the item"

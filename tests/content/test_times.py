@@ -88,7 +88,6 @@ def test_each_name_of_a_zone_that_is_read_means_one_offset() -> None:
         for month in (1, 7):
             moment = datetime(2026, month, 1, tzinfo=ZoneInfo(name))
             offsets.setdefault(moment.tzname() or "", set()).add(moment.utcoffset())
-
     for name in {*ZONE_OFFSETS} - {"UTC", "UT", "Z"}:
         midnight = datetime(1970, 1, 2, tzinfo=timezone(*(each or timedelta() for each in offsets[name])))
         assert parse_time(f"2 January 1970 00:00 {name}") == midnight.timestamp(), name

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import string
 from datetime import date
 from pathlib import Path
 
 import pytest
+from cases import read_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +18,7 @@ from scrapy_neardup.evidence.sources import platform_of, require_domain, source_
 pytestmark = pytest.mark.versions
 
 PAGE = "https://www.wire.example/news/bridge?id=7"
-CASES = {
-    kind: [tuple(line.split()) for line in lines.strip().splitlines()]
-    for kind, lines in re.findall(
-        r"^\[([a-z ]+)\]\n((?:.+\n)*)", Path(__file__).with_name("urls.txt").read_text("utf-8"), re.MULTILINE
-    )
-}
+CASES = read_cases(Path(__file__).with_name("urls.txt"))
 """By what is said of them, urls and what is expected."""
 
 
@@ -117,7 +112,6 @@ def head(*links: str) -> str:
 )
 def test_a_page_says_what_its_url_is(link: str) -> None:
     html = head('<link rel="stylesheet" href="/style.css">', link)
-
     assert canonical_url(html, "https://www.wire.example/x?y=1") == "https://www.wire.example/news/bridge?id=7&page=2"
 
 
@@ -155,9 +149,7 @@ def test_what_is_no_element_of_the_page_is_passed_over(before: str) -> None:
 def test_a_url_that_many_pages_give_as_their_own_is_none_of_theirs() -> None:
     urls = CanonicalUrls()
     pages = [f"https://wire.example/news/{number}" for number in range(6)]
-
     found = [urls.of("/news/all", page) for page in [*pages, pages[0]]]
-
     assert found == ["https://wire.example/news/all"] * 3 + [*pages[3:], pages[0]]
 
 
@@ -196,7 +188,6 @@ def test_a_number_outlives_slug_and_section(
         "https://wire.example/" + shape.format(section=section, slug=slug, number=number)
         for section, slug in (one, other)
     ]
-
     assert [article_number(form) for form in forms] == [number, number]
 
 

@@ -73,9 +73,7 @@ LEADS = {
 @pytest.mark.parametrize("form", LEADS)
 def test_the_lead_stands_once_before_the_rest(extract: Extract, form: str) -> None:
     lead = LEAD.format("Nine")
-
     text = extract(page(LEADS[form].format(lead)))
-
     assert text.count(lead) == 1
     assert text.index(lead) < text.index(BODY[0])
     assert all(each in text for each in BODY)
@@ -86,7 +84,6 @@ DESCRIBED_LEAD = "<section><span>Nine died on a boat near Sule, and there are mo
 
 def test_the_description_of_a_page_shows_which_paragraph_is_its_lead() -> None:
     description = "<meta property=og:description content='Nine died on a boat near Sule; forty are missing'>"
-
     assert completed(page(DESCRIBED_LEAD, head=description)).startswith("Nine died on a boat near Sule")
     assert completed(page(DESCRIBED_LEAD)) == TEXT
 
@@ -110,7 +107,6 @@ LINKED_DATA = {
 def test_the_description_may_be_in_json_ld(form: str, place: str) -> None:
     script = f'<script type="application/ld+json">\n{json.dumps(LINKED_DATA[form])}</script>'
     html = page(DESCRIBED_LEAD, head=script if place == "head" else "")
-
     assert completed(html if place == "head" else html + script).startswith("Nine died on a boat near Sule")
 
 
@@ -167,7 +163,6 @@ OTHER_LANGUAGES = [
 @pytest.mark.parametrize(("headline", "lead"), OTHER_LANGUAGES)
 def test_a_lead_in_any_language(headline: str, lead: str) -> None:
     text = with_trafilatura(page(f"<p><a href=/live><b>{lead}</b></a></p>", headline=headline))
-
     assert text.count(lead) == 1
 
 
@@ -184,7 +179,6 @@ STRUCK = {
 @pytest.mark.parametrize("form", STRUCK)
 def test_what_is_struck_out_is_not_said(extract: Extract, form: str) -> None:
     text = extract(page(f"<p>{LEAD.format(STRUCK[form])}</p>"))
-
     assert "Four" not in text
     assert LEAD.format("Nine") in text
 
@@ -216,7 +210,6 @@ CAPS = {
 @pytest.mark.parametrize("begin", CAPS)
 def test_a_large_first_letter_belongs_to_its_word(extract: Extract, begin: str) -> None:
     text = extract(page(f"{begin} died when a ferry sank off Skerrow in a storm on Tuesday night, they said.</p>"))
-
     assert f"\n{CAPS[begin]} died" in text
 
 
@@ -243,7 +236,6 @@ def test_a_copy_with_another_toll_in_such_a_place_is_an_update(extract: Extract,
         return verdicts
 
     first, second = asyncio.run(judged())
-
     assert first.status == "original"
     assert second.status == "update"
     assert second.changes == ("dead: 4 -> 9",)

@@ -118,8 +118,6 @@ from dataclasses import dataclass
 
 import attrs
 import pydantic
-from itemadapter import ItemAdapter
-from itemadapter.adapter import AdapterInterface
 
 from scrapy_neardup import NearDupFields, NearDupItem
 
@@ -160,11 +158,6 @@ class Attrs:
     neardup_similarity: float | None = None
 
 
-@attrs.define
-class BareAttrs:
-    kind: str
-
-
 class Pydantic(pydantic.BaseModel):
     kind: str
     neardup_status: str | None = None
@@ -180,39 +173,7 @@ class BarePydantic(pydantic.BaseModel):
     kind: str
 
 
-class Open:
-    """Has an adapter that takes any field."""
-
-    def __init__(self, kind):
-        self.values = {"kind": kind}
-
-
-class OpenAdapter(AdapterInterface):
-    @classmethod
-    def is_item_class(cls, item_class):
-        return issubclass(item_class, Open)
-
-    def field_names(self):
-        return self.item.values.keys()
-
-    def __getitem__(self, name):
-        return self.item.values[name]
-
-    def __setitem__(self, name, value):
-        self.item.values[name] = value
-
-    def __delitem__(self, name):
-        del self.item.values[name]
-
-    def __iter__(self):
-        return iter(self.item.values)
-
-    def __len__(self):
-        return len(self.item.values)
-
-
-ItemAdapter.ADAPTER_CLASSES = [OpenAdapter, *ItemAdapter.ADAPTER_CLASSES]
-KINDS = (dict, Open, Declared, Plain, Partial, Mixed, Bare, Frozen, Attrs, BareAttrs, Pydantic, Strict, BarePydantic)
+KINDS = (dict, Declared, Plain, Partial, Mixed, Bare, Frozen, Attrs, Pydantic, Strict, BarePydantic)
 
 
 class News(Pages):
@@ -224,13 +185,13 @@ class News(Pages):
             yield kind(kind=kind.__name__)
 '''
 
-FULL = ("dict", "Open", "Declared", "Mixed")
+FULL = ("dict", "Declared", "Mixed")
 SOME = {
     "Partial": {"neardup_status"},
     "Attrs": {"neardup_status", "neardup_similarity"},
     "Pydantic": {"neardup_status", "neardup_similarity"},
 }
-NONE = ("Plain", "Bare", "BareAttrs", "BarePydantic")
+NONE = ("Plain", "Bare", "BarePydantic")
 REFUSING = ("Frozen", "Strict")
 EVERY_KIND = (*FULL, *SOME, *NONE, *REFUSING)
 

@@ -67,7 +67,6 @@ def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSi
 
 def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_ACTION="drop")
-
     assert crawl.statuses == {"original": 2}
     kept = {item["page"] for item in crawl.items} - {f"{site.url}/other"}
     (dropped,) = {f"{site.url}/first", f"{site.url}/second"} - kept
@@ -80,11 +79,9 @@ def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite
 
 def test_a_dry_run_drops_nothing_and_leaves_the_live_window_as_it_is(project: Project, site: NewsSite) -> None:
     urls = copies(site)
-
     rehearsal = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="dry-run")
     assert rehearsal.statuses == {"original": 2, "duplicate": 1}
     assert (rehearsal.neardup["would_drop"], rehearsal.neardup.get("dropped")) == (1, None)
-
     live = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
     assert live.statuses == {"original": 2}
     assert live.neardup["dropped"] == 1

@@ -21,9 +21,7 @@ def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
     tmp_path: Path, site: NewsSite, store: str, seed: int, way: str
 ) -> None:
     moment = draw_moment(random.Random(f"{store.partition(':')[0]} {seed}"))
-
     outcome = kill_and_rerun(tmp_path, site, store, moment, seed, way)
-
     assert outcome.is_good, f"{moment}: {outcome}"
     assert outcome.was_killed or way == INTERRUPTED  # a second Ctrl-C ends a crawl with status 0
 
@@ -85,7 +83,6 @@ def _crawl(project: Project, site: NewsSite, **settings: object) -> Counter[str]
 
 def test_a_page_of_several_items_is_delivered_if_one_of_them_is(project: Project, site: NewsSite) -> None:
     seen = _crawl(project, site, ITEM_PIPELINES={"news.losses.Losses": 900}, ITEMS_A_PAGE=2)
-
     assert seen.keys() == {"kept", "copied", "dropped"}
 
 
@@ -103,7 +100,6 @@ class News(scrapy.Spider):
 
 def test_a_lone_surrogate_costs_no_other_item_and_the_remedy_is_logged_once(project: Project) -> None:
     crawl = project.crawl(LONE_SURROGATES)
-
     assert [item["number"] for item in crawl.items] == [0, 2]
     (warning,) = crawl.lines("WARNING", "could not be written to a feed")
     assert "value.encode('utf-8', 'replace').decode()" in warning
@@ -112,9 +108,7 @@ def test_a_lone_surrogate_costs_no_other_item_and_the_remedy_is_logged_once(proj
 def test_a_filter_of_a_feed_is_asked_once_an_item(project: Project, site: NewsSite) -> None:
     """This one counts its calls."""
     every_second = {"first.jsonl": {**FEED, "item_filter": "news.losses.EverySecond"}}
-
     seen = _crawl(project, site, FEEDS=every_second)
-
     items = read_lines(project.folder / "first.jsonl")
     assert [item["kind"] for item in items] == ["kept", "broken"]
     assert seen.keys() == {"kept", "broken"}

@@ -192,7 +192,6 @@ def test_an_item_ends_as_the_table_says(
     passed = (project.folder / "scraped.txt").read_text().split("\n")
     crawl(project, "second", **where, **({"JOBDIR": "job"} if "resumed" in ending else {}))
     second = [(item["paper"], item["story"]) for item in read_lines(project.folder / "second")]
-
     copy = "original" if "times shared" in passed else "dropped"
     page = "new" if ("wire", "alone") in second else "known"
     assert (copy, page) == rows()[ending]

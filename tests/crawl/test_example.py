@@ -99,7 +99,6 @@ def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scra
     assert done.returncode == 0, done.stderr
     (feed,) = (project / ".scrapy/neardup-dropped").iterdir()
     kept, dropped = read_lines(project / "kept.jsonl"), read_lines(feed)
-
     assert {item["url"] for item in [*kept, *dropped]} == {row["url"] for row in truth}
     assert len(kept) + len(dropped) == len(truth) - 1, "a page that came again is in neither"
     assert {item["neardup_status"] for item in dropped} == {"duplicate"}

@@ -107,7 +107,6 @@ def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
 def test_whether_files_can_be_made_is_tried(tmp_path: Path) -> None:
     """Root has every right on a file system that takes no files, such as that of the kernel."""
     (tmp_path / "file").touch()
-
     assert can_be_written(tmp_path / "not/yet/there")
     assert not can_be_written(tmp_path / "file/below")
     assert not can_be_written(Path("/proc/neardup"))

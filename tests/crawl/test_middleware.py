@@ -72,14 +72,12 @@ def test_items_of_a_page_are_one_document_with_one_verdict(
     urls = [site.publish(f"/{kind}", page(article(kind))) for kind in KINDS]
     settings = {"NEARDUP_ACTION": "drop", "CONCURRENT_ITEMS": concurrent_items, **NOTING}
     first = project.crawl(TWENTY, urls=urls, **settings)
-
     assert first.neardup == {"checked": 60, "original": 60}
     assert Counter(item["page"] for item in first.items) == dict.fromkeys(KINDS, 20)
     assert len({json.dumps(item, sort_keys=True) for item in first.items}) == 3
     assert extracted(project) == dict.fromkeys(KINDS, 1)
     assert first.stats["neardup/check/ms_count"] == 3
     assert first.stats["waiting_contexts"] == 0
-
     second = project.crawl(TWENTY, urls=urls, **settings)
     assert second.neardup == {"checked": 60, "duplicate": 60, "duplicate/revisit": 60, "dropped": 60}
     assert second.items == []
@@ -104,7 +102,6 @@ def test_items_with_a_text_of_their_own_are_documents_beside_their_page(project:
     assert first.statuses == {"original": 4}
     assert first.item(name="article")["neardup_story"] == first.item(name="photograph")["neardup_story"]
     assert len({item["neardup_story"] for item in first.items}) == 3
-
     second = project.crawl(OWN_AND_PAGE, "-a", comments, urls=[url], **NOTING)
     kinds = {item["name"]: item["neardup_kind"] for item in second.items}
     assert kinds == {"article": "revisit", "photograph": "revisit", "comment 0": "exact", "comment 1": "exact"}
@@ -325,7 +322,6 @@ def test_a_request_and_an_item_class_opt_out(project: Project, site: NewsSite) -
     urls = [site.publish(f"/{name}", page(article(name))) for name in ("in", "out", "comments")]
     classes = {"NEARDUP_ITEM_CLASSES": ["news.spiders.news.Article"]}
     crawl = project.crawl(OPTING_OUT, urls=urls, **NOTING, **classes)
-
     assert {item["name"] for item in crawl.items if item["neardup_status"] is not None} == {"article in", "longread in"}
     assert crawl.neardup["checked"] == 2
     assert extracted(project) == {"in": 1}

@@ -78,7 +78,6 @@ def test_the_first_version_of_a_story_is_the_original(project: Project, site: Ne
         *(site.publish(f"/{number}", page(article(number))) for number in range(10)),
     ]
     crawl = project.crawl(PAGES, urls=urls, NEARDUP_EXTRACT_WORKERS=workers, NEARDUP_EXTRACT_TIMEOUT=60)
-
     received, checked = noted(project.folder)
     assert checked == received
     earlier, later = [name for name in received if name in ("first", "second")]
@@ -124,7 +123,6 @@ def test_the_order_is_kept_whatever_each_response_takes(project: Project, site: 
             site.publish(f"/large-{number}", page("x" * 5_000_000)),
         ]
     crawl = project.crawl(MIXED, urls=urls, ITEM_PIPELINES={"news.delaying.Delaying": 100}, NEARDUP_EXTRACT_TIMEOUT=60)
-
     received, checked = noted(project.folder)
     assert len(received) == 40
     assert checked == received
@@ -149,7 +147,6 @@ def test_all_entries_of_a_feed_come_before_those_of_the_next(project: Project, s
         for name, numbers in (("feed", range(80)), ("copy", reversed(range(80))))
     ]
     project.crawl(FEEDS, urls=urls, CONCURRENT_REQUESTS=1, NEARDUP_EXTRACT_TIMEOUT=60)
-
     _, checked = noted(project.folder)
     assert checked == [f"{name}-{number}" for name in ("feed", "copy") for number in range(80)]
 
@@ -209,7 +206,6 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     crawl = project.crawl(
         LOSING, urls=urls, ITEM_PIPELINES={"news.sieve.Early": 0, "news.sieve.Late": 100}, NEARDUP_EXTRACT_TIMEOUT=3600
     )
-
     received, checked = noted(project.folder)
     assert checked == [name for name in received if name not in lost]
     assert len(checked) == 10

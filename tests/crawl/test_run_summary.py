@@ -86,9 +86,7 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
 
 def test_a_feed_that_cannot_be_written_is_a_hint(project: Project) -> None:
     project.write("blocked", "a file where the feed needs a folder")
-
     crawl = project.crawl(FERRY, "-O", "blocked/items.csv", "-O", "written.csv")
-
     assert crawl.hints == {"feed": 7}
     said = " ".join(block(crawl.log).split())
     assert "7 of 7 items could not be written to a feed" in said
@@ -144,7 +142,6 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
     said = " ".join(block(crawl.log).split())
     assert "3 of 3 items had no text, because their url is not the page" in said
     assert "set NEARDUP_ITEM_FIELDS = {'text': 'body'}" in said
-
     mended = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing], NEARDUP_ITEM_FIELDS={"text": "body"})
     assert mended.statuses == {"original": 3}
     assert mended.hints == {}

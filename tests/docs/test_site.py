@@ -1,4 +1,4 @@
-"""The built site in a real browser: the pages of the menu pass axe-core, and the search answers what readers ask."""
+"""The built site: its links, its list for language models, and a search that answers what readers ask."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from browser import running_chromium
-from long_form import some
 from playwright.sync_api import Browser
 
 pytest.importorskip("material", reason="the site is built by mkdocs-material, which tox installs")
 
 ROOT = Path(__file__).parents[2]
-AXE = files("axe_playwright_python").joinpath("axe.min.js")
 MENU = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 PAGES = [name.removesuffix(".md") + ".html" for name in re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)]
-LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # Of each query, places that answer it.
 ANSWERS = {
     "keep dropped items how long": [
@@ -66,12 +61,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with running_chromium() as browser:
-        yield browser
-
-
 def test_every_link_leads_somewhere(site: str) -> None:
     """The build is strict: a warning, such as a link to a heading that is gone, fails it."""
     with urllib.request.urlopen(f"{site}/settings.html") as answer:
@@ -90,31 +79,8 @@ def test_language_models_get_a_list_of_the_pages(site: str) -> None:
     assert None not in listed
 
 
-@pytest.mark.slow
-def test_pages_fit_a_phone_and_axe_finds_no_fault_of_level_a_or_aa(chromium: Browser, site: str) -> None:
-    faults = {name: found for name in some(PAGES, 2) if (found := _faults(chromium, f"{site}/{name}"))}
-    assert faults == {}
-
-
-def _faults(chromium: Browser, url: str) -> list[object]:
-    """Return what is wrong with a page in light and in dark colours."""
-    page = chromium.new_page(color_scheme="light", viewport={"width": 390, "height": 844})
-    page.goto(url)
-    width = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.add_style_tag(content="* { transition: none !important }")  # colours are measured as they end
-    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
-    found = page.evaluate("levels => axe.run({ runOnly: levels, resultTypes: ['violations'] })", LEVELS)["violations"]
-    page.evaluate("document.body.setAttribute('data-md-color-scheme', 'slate')")
-    found += page.evaluate("axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] })")["violations"]
-    page.close()
-    faults = [(fault["id"], [node["target"] for node in fault["nodes"]][:5]) for fault in found]
-    return [*faults, *([f"{width} px wide"] if width > 390 else [])]
-
-
-def test_the_search_answers(chromium: Browser, site: str) -> None:
-    page = chromium.new_page()
+def test_the_search_answers(browser: Browser, site: str) -> None:
+    page = browser.new_page()
     page.goto(f"{site}/index.html")
     field, results = page.locator(".md-search__input"), page.locator(".md-search-result__link")
     for query, answers in ANSWERS.items():

@@ -75,7 +75,6 @@ def test_the_rarest_names_are_kept_and_common_ones_are_not() -> None:
     common, rare = pack_names(["ptn"]), pack_names(["skr"])
     for _ in range(9):
         rarest_names(common, weights)
-
     assert rarest_names(common + rare, weights)[0] == rare
 
 

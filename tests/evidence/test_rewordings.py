@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from cases import read_cases
 
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import compare
@@ -10,31 +13,11 @@ from scrapy_neardup.evidence.figures.counted import HARMED
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.page_lines import Side
 
-SENTENCES = {
-    "en": "A fire killed four people in the port|Nine people lost their lives in the fire|The blaze claimed nine lives",
-    "de": "Bei einem Brand starben vier Menschen|Neun Menschen haben ihr Leben verloren|Der Brand kostete neun Menschen"
-    " das Leben|Neun Menschen kamen ums Leben",
-    "es": "Un incendio mató a cuatro personas|Nueve personas perdieron la vida|El fuego se cobró nueve vidas",
-    "fr": "Un incendie a tué quatre personnes|Neuf personnes ont perdu la vie|Le feu a coûté la vie à neuf personnes",
-    "ru": "При пожаре погибли четыре человека|Пожар унёс жизни девяти человек|Жертвами огня стали девять человек",
-    "ar": "قتل 4 أشخاص في حريق بالميناء|فقد 9 أشخاص حياتهم|ارتفعت حصيلة القتلى إلى 9|لقي 9 أشخاص مصرعهم",
-    "tr": "Yangında 4 kişi öldü|9 kişi hayatını kaybetti|9 kişi yaşamını yitirdi|Ölü sayısı 9'a yükseldi",
-    "nl": "Bij een brand vielen 4 doden|9 mensen kwamen om het leven|Het dodental is opgelopen tot 9|Negen mensen"
-    " verloren hun leven",
-    "it": "Un incendio ha ucciso quattro persone|Nove persone hanno perso la vita|Il bilancio è salito a nove morti"
-    "|Sono nove i morti",
-    "pt": "Um incêndio matou quatro pessoas|Nove pessoas perderam a vida|Subiu para nove o número de mortos",
-    "pl": "W pożarze zginęły 4 osoby|9 osób straciło życie|Liczba ofiar wzrosła do 9|Pożar pochłonął 9 ofiar",
-    "uk": "Під час пожежі загинули чотири людини|Дев'ять людей втратили життя|Кількість загиблих зросла до дев'яти",
-    "fa": "۴ نفر در آتش سوزی کشته شدند|۹ نفر جان خود را از دست دادند|شمار کشته شدگان به ۹ نفر رسید|۹ نفر جان باختند",
-    "zh": "火灾造成4人死亡|火灾夺去9人生命|死亡人数升至9人|已有9人遇难|9人不幸身亡",
-    "ja": "火災で4人が死亡した|9人が亡くなった|死者は9人に増えた|9人の死亡が確認された",
-}
+SENTENCES = read_cases(Path(__file__).with_name("rewordings.txt"))
 CASES = [
     pytest.param(old, new, language, id=f"{language}-{number}")
-    for language, joined in SENTENCES.items()
-    for old, *others in [joined.split("|")]
-    for number, new in enumerate(others)
+    for language, ((old,), *others) in SENTENCES.items()
+    for number, (new,) in enumerate(others)
 ]
 SAME_WORDS = [
     ("Police arrested four people", "Police freed nine dogs whose lives are hard"),

@@ -31,5 +31,4 @@ def test_a_scale_word_is_read_as_cldr_writes_it(form: str, language: str) -> Non
         values = [each.value for each in find_figures(SENTENCE.get(language, "xx {} xx yy.").format(written))]
         if values != [str(number)]:
             wrong.append((written, values))
-
     assert wrong == []

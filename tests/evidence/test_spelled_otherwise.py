@@ -34,23 +34,19 @@ CONTENT = [
 @pytest.mark.parametrize(("language", "new", "old"), WORDING)
 def test_another_form_is_wording(language: str, new: str, old: str) -> None:
     sides = (Side("", FRAME.format(line), language=language) for line in (new, old))
-
     assert compare(*sides).first_new_statement is None
 
 
 @pytest.mark.parametrize(("language", "new", "old"), CONTENT)
 def test_another_value_in_such_a_form_is_content(language: str, new: str, old: str) -> None:
     sides = (Side("", FRAME.format(line), language=language) for line in (new, old))
-
     assert compare(*sides).first_new_statement is not None
 
 
 def test_a_long_sentence_is_cut_where_its_words_say() -> None:
     words = " ".join(f"word{'abcdefghij'[number % 10]}{'klmnopqrst'[number // 10]}" for number in range(100))
     new, old = Side("", f"one two three {words} 48.16 metres"), Side("", f"{words} 48.16 metres")
-
     comparison = compare(new, old)
-
     assert not comparison.differences
     assert comparison.share > 0.95
 
@@ -58,19 +54,16 @@ def test_a_long_sentence_is_cut_where_its_words_say() -> None:
 def test_a_figure_in_the_place_of_one_is_told_although_another_one_came() -> None:
     old = Side("Two sailors held in Skerrow after the storm", FRAME.format(""))
     new = Side("Three sailors, 1 cook held in Skerrow after the storm", FRAME.format(""))
-
     assert [each.line for each in changes_between(new, old, compare(new, old))] == ["sailors: 2 -> 3"]
 
 
 def test_a_sum_in_a_title_is_no_new_value() -> None:
     old = Side("Navy promotes 114 officers and over 1,300 other ranks", FRAME.format(""))
     new = Side("Navy promotes 1,509 officers and other ranks", FRAME.format(""))
-
     assert not changes_between(new, old, compare(new, old))
 
 
 def test_a_headline_and_a_sentence_may_count_two_things() -> None:
     old = Side("The queen names judges", FRAME.format("The queen names 25 judges of the court of appeal in Skerrow."))
     new = Side("The queen names 125 judges of both courts in Skerrow", old.text)
-
     assert not changes_between(new, old, compare(new, old))

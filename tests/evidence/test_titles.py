@@ -58,9 +58,7 @@ async def test_within_a_source_the_less_titles_agree_the_more_text_must(
     first = Article(headline="abcde", source=SOURCE, url="https://paper.example/1")
     second = first.copy(text="edited", like="wire", equal=equal, headline=headline, url="https://paper.example/2")
     await check(index, first)
-
     match = await check(index, second)
-
     assert (match is not None and not match.related) is is_copy
     elsewhere = await check(index, second.copy(text="again", source="else.example", url="https://else.example/1"))
     assert elsewhere is not None
@@ -70,10 +68,8 @@ async def test_within_a_source_the_less_titles_agree_the_more_text_must(
 async def test_two_draws_are_two_documents(index: Index) -> None:
     first = Article(headline="abcde", figures="3 17 28 41 44", source=SOURCE, url="https://paper.example/1")
     await check(index, first)
-
     second = first.copy(text="next", like="wire", equal=120, figures="5 9 30 31 44", url="https://paper.example/2")
     changed = first.copy(text="update", like="wire", equal=120, figures="3 17 28 41 45", url="https://paper.example/3")
-
     draw, update = await check(index, second), await check(index, changed)
     assert draw is None
     assert update is not None
@@ -83,7 +79,6 @@ async def test_two_draws_are_two_documents(index: Index) -> None:
 async def test_a_few_words_under_another_headline_are_no_copy(index: Index) -> None:
     notice = Article("Video unavailable", short=True, headline="abc", source=SOURCE, url="https://paper.example/1")
     await check(index, notice)
-
     wall = await check(index, notice.copy(headline="xyz", url="https://paper.example/2"))
     assert wall is not None
     assert wall.pair.is_wall
@@ -104,9 +99,7 @@ async def test_a_few_words_under_another_headline_are_no_copy(index: Index) -> N
 async def test_an_article_number_names_a_page(index: Index, changes: dict[str, object], is_same_page: bool) -> None:
     first = Article(headline="abcde", number="7", language="en", source=SOURCE, url="https://paper.example/old-7")
     await check(index, first)
-
     match = await check(index, first.copy(**{"text": "rewritten", "url": "https://paper.example/new-7", **changes}))
-
     assert (match is not None and match.pair.same_page) is is_same_page
 
 
@@ -127,13 +120,11 @@ async def judge(detector: NearDupDetector, path: str, title: str, text: str, lan
 
 async def test_an_article_that_changes_its_slug_is_an_update_or_a_revisit(detector: NearDupDetector) -> None:
     await judge(detector, "news/quake-shakes-skerrow-1234567.html", "Quake shakes Skerrow", QUAKE.format(dead=4))
-
     same = await judge(detector, "world/skerrow-quake-1234567.html", "Skerrow quake", QUAKE.format(dead=4))
     rewritten = (
         "The governor of Skerrow has ordered three days of mourning and promised help to all who lost their homes. "
     )
     changed = await judge(detector, "world/after-the-quake-1234567.html", "After the Skerrow quake", rewritten * 2)
-
     assert (same.status, same.kind) == ("duplicate", "revisit")
     first = "https://www.paper.example/news/quake-shakes-skerrow-1234567.html"
     assert (changed.status, changed.original_url) == ("update", first)
@@ -141,8 +132,6 @@ async def test_an_article_that_changes_its_slug_is_an_update_or_a_revisit(detect
 
 async def test_a_figure_that_changed_is_an_update_under_a_new_headline_too(detector: NearDupDetector) -> None:
     await judge(detector, "a", "Quake on Skerrow kills 4", QUAKE.format(dead=4))
-
     verdict = await judge(detector, "b", "Skerrow quake: 12 dead", QUAKE.format(dead=12))
-
     assert (verdict.status, verdict.would_drop) == ("update", False)
     assert any("4 -> 12" in change for change in verdict.changes)

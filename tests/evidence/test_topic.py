@@ -107,7 +107,6 @@ async def run(documents: Sequence[tuple[str, str]], minutes: int = 2) -> tuple[l
 
 async def test_rewritten_coverage_joins_the_story_and_another_event_does_not() -> None:
     verdicts, _ = await run([("wire", WIRE), ("train", ELSEWHERE), ("paper", REWRITTEN)])
-
     first, train, paper = verdicts
     assert [each.status for each in verdicts] == ["original", "original", "related"]
     assert paper.story == first.story != train.story
@@ -129,7 +128,6 @@ async def test_rewritten_coverage_joins_the_story_and_another_event_does_not() -
 )
 def test_before_enough_is_known_only_names_are_rare(text: str, names: str) -> None:
     filling = "\nand then there was nothing more to be said of it by anybody who had been there on that day at all."
-
     assert set(weights(fingerprint(text + filling).topic)) == slots(names)
 
 
@@ -137,7 +135,6 @@ def test_terms_of_the_title_are_marked() -> None:
     text = "they came to the island of Skerrow in the morning with Magnus Aird, and nobody was there to be seen at all."
     packed = fingerprint(text, "Ferry runs aground off Skerrow").topic
     marked = {term % TITLE_BIT for (term,) in struct.iter_unpack(">H", packed) if term >= TITLE_BIT}
-
     assert marked == slots("Skerrow")
     assert weights(packed).keys() == slots("Skerrow Magnus Aird")
 
@@ -151,7 +148,6 @@ def test_inflected_forms_are_one_term() -> None:
         sketcher.fingerprint(document(prose(text, COMMON, text.split()))).topic
         for text in ("Harbours Volcanic Skerrow's", "harbour volcano skerrow")
     )
-
     assert len(slots("harbours harbour volcanic volcano skerrow")) == 3
     assert weights(one).keys() & weights(other).keys() >= slots("harbour volcano skerrow")
 
@@ -163,7 +159,6 @@ def test_each_language_of_a_stream_has_its_own_common_words() -> None:
         rare = [word((number, each), "абвгдеиклмноп") for each in range(8)]
         sketcher.fingerprint(document(prose(number, OFTEN, rare)))
     topic = weights(sketcher.fingerprint(document(prose("new", OFTEN, ["скерроу", "вулкан"]))).topic)
-
     common = [topic.get(slot, 0) for slot in slots("после того когда этого также более человек время")]
     assert max(common) < min(topic[slot] for slot in slots("скерроу вулкан")) / 2
 
@@ -187,7 +182,6 @@ def test_scripts_without_spaces_have_pairs_of_characters_for_terms() -> None:
         said = f"{a}は{b}が{c}したと話している。{d}によると、{e}を残したという。{a}の{e}は{c}から{b}まで続いている。"
         sketcher.fingerprint(document(said))
     wire, report, library = (sketcher.fingerprint(document(text, title)).topic for title, text in JAPANESE.items())
-
     assert topic_score(wire, report) > NEWS.topic_threshold
     assert topic_score(wire, library) < NEWS.topic_threshold / 2
 
@@ -221,7 +215,6 @@ async def test_a_threshold_of_one_switches_topics_off() -> None:
     preset = chosen.resolved_preset()
     sketcher = Sketcher(preset)
     made = sketcher.fingerprint(document(WIRE, "Ferry runs aground off Skerrow"))
-
     assert (made.topic, made.topic_keys, sketcher.topics) == (b"", (), None)
     assert "terms" not in sketcher.all_frequencies
     assert made.text_keys == made.band_keys + made.sample_keys
@@ -251,7 +244,6 @@ def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
     for text, title in texts:
         made = sketcher.fingerprint(document(text, title[:100]))
         found = list(weights(made.topic).values())
-
         assert len(made.topic) == len(found) * TOPIC_TERM_BYTES <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
         assert len(set(made.topic_keys)) == len(made.topic_keys) == min(KEYS, len(found))
 

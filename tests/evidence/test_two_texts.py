@@ -24,7 +24,6 @@ def compared(new: str, old: str) -> Comparison:
 @pytest.mark.parametrize("other", [(5, 3, 7), (3, 5, 5)], ids=["changed places", "as in the sentence before"])
 def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) -> None:
     old = STORY.format(3, 5, 7)
-
     assert compared(old, old).first_new_statement is None
     assert compared(STORY.format(*other), old).first_new_statement is not None
 
@@ -40,7 +39,6 @@ def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) ->
 )
 def test_cells_and_signs_are_content(old: str, new: str) -> None:
     story = STORY.format(3, 5, 7)
-
     assert compared(f"{story}\n{new}", f"{story}\n{new}").first_new_statement is None
     assert compared(f"{story}\n{new}", f"{story}\n{old}").first_new_statement is not None
 
@@ -51,7 +49,6 @@ NAMES = ["Ada Holm", "Ben Iversen", "Cora Jansen", "Dan Krogh"]
 @pytest.mark.parametrize("names", [[*NAMES[:3], "Eva Lund"], [*NAMES, "Eva Lund"]])
 def test_a_list_of_names_is_no_byline(names: list[str]) -> None:
     old, new = ("\n".join((STORY.format(3, 5, 7), "The dead are:", *each)) for each in (NAMES, names))
-
     assert compared(new, old).first_new_statement is not None
     assert compared(f"Eva Lund\n{STORY.format(3, 5, 7)}", STORY.format(3, 5, 7)).first_new_statement is None
 
@@ -70,16 +67,13 @@ def test_only_whole_sentences_are_learned_lines() -> None:
 def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
     words = article("ferry", 45).split()
     mixed = random.Random(1).sample(words, len(words))
-
     found = compared(" ".join(mixed), " ".join(words))
-
     assert found.first_new_statement is not None
     assert found.share == 0
 
 
 def test_a_short_sentence_with_a_word_of_its_own_is_new() -> None:
     old = STORY.format(3, 5, 7)
-
     assert compared(f"{old}\nThe mayor resigned.", old).first_new_statement is not None
     assert compared(f"{old}\nSo said the mayor.", old).first_new_statement is None
 
@@ -87,5 +81,4 @@ def test_a_short_sentence_with_a_word_of_its_own_is_new() -> None:
 def test_reworded_parts_are_not_held() -> None:
     old = "The governor of the island told the council that nobody had expected such a wave in the old harbour."
     new = "The governor of the island admitted to councillors that few people had foreseen a flood in the old harbour."
-
     assert 0.4 < compared(new, old).share < 0.8

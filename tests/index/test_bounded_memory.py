@@ -45,7 +45,6 @@ async def test_what_left_the_window_is_removed(index: Index) -> None:
         await check(index, Article(f"new {number}", at=number * HOUR))
     for number in range(2):
         await check(index, Article(f"newest {number}", at=83 * HOUR))
-
     hour = START // HOUR
     assert (await index.summary()).documents_per_slice == {hour + 59: 1, hour + 83: 2}
 
@@ -58,7 +57,6 @@ async def test_a_leap_frees_nothing_that_lies_before_it_and_what_follows_goes_on
     held = (await index.summary()).documents
     for hour in range(50):
         await check(index, Article(f"new {hour}", at=gap * DAY + (30 + hour) * HOUR))
-
     assert (await index.summary()).documents == held - 1 + 26, (
         "the window, its own hour, and one that two agree is over"
     )
@@ -68,13 +66,11 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
     articles = [Article(f"story {number}", at=number * MINUTE) for number in range(20)]
     for article in (*articles, *(Article(f"ahead {number}", at=3 * DAY + number) for number in range(30))):
         await check(index, article)
-
     for article in articles:
         assert await check(index, article.copy(at=HOUR)) is not None
     for number in range(2):
         await check(index, Article(f"a day on {number}", at=25 * HOUR + number))
     late = await check(index, articles[0].copy(at=HOUR - 1))
-
     assert late is not None
     assert late.id != articles[0].id, "the hour of the first ones is over"
 
@@ -82,10 +78,8 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
 async def test_a_replay_removes_stories_a_window_after_their_last_member(index: Index) -> None:
     later = beginning("later", 20 * HOUR)
     await joined(index, join("copy", HOUR), joining(later, "another", 21 * HOUR))
-
     for number in range(2):
         await check(index, Article(f"next day {number}", at=27 * HOUR))
-
     assert [*await stored(index, "story:")] == [index.layout.story(bytes.fromhex(later.id))]
 
 
@@ -94,9 +88,7 @@ async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> N
     ((_, record),) = await index.documents.records()
     key, lines = index.layout.learned(record.source_hash), {b"lines": join_entries([b"line" + record.source_hash])}
     await overwrite(index, key, lines)
-
     await index.purge(Selection(url_hash=record.url_hash, is_named=lambda name: False))
-
     assert await index.documents.records() == []
     assert (await stored(index, "learned"))[key] == lines
 
@@ -184,7 +176,6 @@ async def test_a_crawl_with_a_shorter_window_ends_no_document_or_story_of_anothe
         await joined(index, join("copy", 60, "copy.example"))
         for hour in range(8):
             await check(other, Article(f"new {hour}", at=hour * HOUR))
-
         assert len(await members_in(index, FIRST.id)) == 2
         assert len(await index.documents.records()) == 9
 
@@ -194,9 +185,7 @@ async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(
 ) -> None:
     index = await open_index(redis_url)
     article = Article()
-
     await asyncio.gather(*(check(index, article.copy()) for _ in range(200)))
-
     bands = list(redis_keys.scan_iter(match=f"{{neardup:{namespace}:*:bands:*"))
     assert max(len(value) for name in bands for value in redis_keys.hvals(name)) <= 16 * 8
 

@@ -46,9 +46,7 @@ async def test_damaged_records_are_no_candidates(
     article = Article()
     await check(index, article)
     await check(index, article.copy(at=1))
-
     await overwrite_records(index, garbage)
-
     first = article.copy(at=2)
     assert await check(index, first) is None
     assert await check(index, article.copy(at=3)) is not None
@@ -65,7 +63,6 @@ async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_u
     for name in redis_keys.scan_iter(match="*:bands:*"):
         for number, field in enumerate(redis_keys.hkeys(name)):
             redis_keys.hset(name, field, random.Random(number).randbytes(number))
-
     assert await check(index, Article()) is None
     assert await check(index, Article()) is not None
 
@@ -86,9 +83,7 @@ async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_u
 @pytest.mark.parametrize("url", ["", "https://wire.example/" + "a" * 3000, "https://wire.example/\ud800?ü"])
 async def test_any_title_and_url_can_be_kept(index: Index, title: str, kept: str, url: str) -> None:
     await check(index, Article(title=title, url=url))
-
     match = await check(index, Article())
-
     assert match is not None
     assert (match.original_title, match.original_url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
 
@@ -100,10 +95,8 @@ async def test_damaged_counters_of_a_story_cost_one_warning(
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "watch"))
     await overwrite_all(index, "story", "counts", b"\1")
-
     assert await index.events.running() == await index.events.running() == []
     with pytest.raises(StoreError, match="story"):
         await joined(index, join("another", 61, "another.example"))
-
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a story is damaged" in warning.getMessage()

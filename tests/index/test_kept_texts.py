@@ -43,7 +43,6 @@ async def test_a_text_is_kept_with_its_record(index: Index) -> None:
     first, other = ARTICLE.copy(), EDITED.copy(at=MINUTE)
     for article in (first, other):
         await check(index, article)
-
     assert await text_of(index, first) == KEPT
     assert await text_of(index, other) == ("", EDITED.prose, False)
     assert (await index.summary()).texts == 2
@@ -53,16 +52,13 @@ async def test_an_equal_text_is_kept_once_while_its_holder_is_young(index: Index
     first, young, old = (ARTICLE.copy(at=at) for at in (0, 3 * HOUR, 3 * HOUR + MINUTE))
     for article in (first, young, old):
         await check(index, article)
-
     assert await kept(index) == keys(first, old)
     assert [await text_of(index, each) for each in (first, young, old)] == [KEPT] * 3
 
 
 async def test_equal_texts_that_come_together_are_kept_once(index: Index) -> None:
     articles = [ARTICLE.copy(at=at) for at in range(3)]
-
     await index.documents.check([(each.fingerprint, each.document) for each in articles])
-
     assert await kept(index) == keys(articles[0])
     assert await text_of(index, articles[2]) == KEPT
 
@@ -71,7 +67,6 @@ async def test_a_text_lives_as_long_as_the_last_record_that_names_it(index: Inde
     first, copy = ARTICLE.copy(), ARTICLE.copy(at=3 * HOUR)
     for article in (first, copy, *(Article(f"a day on {number}", at=DAY + 2 * HOUR) for number in range(2))):
         await check(index, article)
-
     assert not await index.documents.records_of(keys(first))
     assert await text_of(index, copy) == KEPT
     for number in range(2):
@@ -183,7 +178,6 @@ async def test_a_purge_removes_texts(index: Index) -> None:
     for article in (first, other, ARTICLE.copy(at=2, source="copy.example")):
         await checked(index, article.fingerprint, article.document)
     ((_, record),) = (each for each in await index.documents.records() if each[0].hex() == first.id)
-
     assert await index.purge(Selection("wire.example", record.source_hash, is_named=lambda _: False)) == 2
     assert await kept(index) == keys(other)
     await index.purge(Selection())

@@ -90,7 +90,6 @@ def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[
     # signature has changed since.
     articles = [replace(article, headline="", short=False) for article in articles]
     matches = asyncio.run(_answers("memory://", "laws", Policy(), articles))
-
     for number, (article, match) in enumerate(zip(articles, matches, strict=True)):
         earlier = [each for each in articles[:number] if each.text == article.text and article.at - each.at <= DAY]
         assert (match is not None and match.pair.same_text) is bool(earlier)
@@ -100,7 +99,6 @@ def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[
 @given(articles=_articles(late=60 * HOUR))
 def test_an_original_is_never_a_duplicate_of_another(articles: list[Article]) -> None:
     matches = asyncio.run(_answers("memory://", "laws", Policy(), articles))
-
     by_id = dict(zip((article.id for article in articles), matches, strict=True))
     for match in filter(None, matches):
         answer = by_id[match.original]

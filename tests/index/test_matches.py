@@ -42,9 +42,7 @@ async def test_thresholds_are_reached_at_their_very_value(
     policy = Policy(threshold=threshold, related_threshold=related_threshold, measure=measure)
     index = await open_index(store_url, policy)
     await check(index, Article())
-
     match = await check(index, Article("other", like="wire", equal=equal))
-
     assert ("none" if match is None else "related" if match.related else "copy") == answer
 
 
@@ -58,9 +56,7 @@ async def test_scope_says_which_sources_are_compared(
     for source, matches in (("wire.example", same_source), ("other.example", other_source), ("", no_source)):
         index = await open_store(Policy(scope=scope), namespace=source)
         await check(index, Article(source="wire.example"))
-
         match = await check(index, Article(source=source))
-
         assert (match is not None) is matches
 
 
@@ -86,9 +82,7 @@ async def test_precedence(open_store: OpenIndex, better: str, worse: str, better
     articles = {name: PRECEDENCE[name].copy(at=number * HOUR) for number, name in enumerate(order)}
     for name in order:
         await check(index, articles[name])
-
     match = await check(index, Article("wire", url=PAGE, topic="ABCdefgh", at=3 * HOUR))
-
     assert match is not None
     assert match.id == articles[better].id
 
@@ -97,9 +91,7 @@ async def test_of_equal_candidates_the_oldest_matches(index: Index) -> None:
     articles = [Article(at=at) for at in (500, 100, 300)]
     for article in articles:
         await check(index, article)
-
     match = await check(index, Article(at=600))
-
     assert match is not None
     assert match.id == articles[1].id
 
@@ -111,9 +103,7 @@ async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_a
     corrected, again = (
         Article("report, corrected", at, *page, like="report", equal=120) for at, page in ((2, one), (3, two))
     )
-
     decisions = [await decision_on(index, article) for article in (first, copy, corrected, again)]
-
     found = [(each.match.id, each.join.earlier_of_page if each.join else "") for each in decisions if each.match]
     assert found == [(first.id, ""), (first.id, ""), (corrected.id, copy.id)]
 
@@ -122,11 +112,9 @@ async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_a
 async def test_three_other_figures_are_another_report_of_one_source(index: Index, printed: str, is_copy: bool) -> None:
     report = Article("report", source="one.example", headline="abcde", figures="1 2 9")
     later = Article("later", 1, source="one.example", like="report", equal=120, headline="abcde", figures=printed)
-
     await check(index, report)
     match = await check(index, later)
     copy = await check(index, later.copy(at=2))
-
     assert (match is not None and not match.related) is is_copy
     assert copy is not None
     assert copy.original == (report.id if is_copy else later.id)  # as the store has registered the later one

@@ -18,9 +18,7 @@ from scrapy_neardup.index.upkeep import Selection
 @pytest.mark.every_store
 async def test_near_copies_at_once_have_exactly_one_original(index: Index) -> None:
     copies = [Article(f"edit {number}", like="wire", equal=110) for number in range(20)]
-
     matches = await asyncio.gather(*(check(index, copy) for copy in copies))
-
     assert matches.count(None) == 1
 
 
@@ -32,9 +30,7 @@ async def test_documents_meet_over_crowded_shards_and_those_beside_them(
     indexes = [await open_index(shared_url) for _ in range(2)]
     early, late = Article("early"), Article("late", at=1)
     assert await check(indexes[0], early) is None
-
     matches = await asyncio.gather(*(check(index, each.copy()) for index in indexes * 10 for each in (early, late)))
-
     assert matches.count(None) == 1
     own = [each.name for each in indexes[0].layout.generations(START) if 0 <= START - each.start < each.seconds]
     calls = [Call("HGET", name, ("version",)) for name in own]
@@ -48,7 +44,6 @@ async def test_two_namespaces_and_two_configurations_never_meet(open_store: Open
     index = await open_store()
     other = await (open_store(namespace="-2") if what == "namespace" else open_store(config="00000002"))
     await check(index, Article())
-
     assert await check(other, Article()) is None
     assert ((await index.summary()).documents, (await other.summary()).documents) == (1, 1)
 
@@ -57,9 +52,7 @@ async def test_two_namespaces_and_two_configurations_never_meet(open_store: Open
 async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace: str) -> None:
     for at in (0, 1, HOUR - 1, HOUR, 5 * HOUR):
         await check(index, Article(at=at))
-
     summary = await index.summary()
-
     hour = START // HOUR
     assert summary.documents_per_slice == {hour: 3, hour + 1: 1, hour + 5: 1}
     assert (summary.documents, summary.namespace, summary.config) == (5, namespace, CONFIG)
@@ -92,11 +85,9 @@ async def test_two_versions_never_read_each_others_records(
             assert await statuses(old, "https://a.example/", "https://b.example/") == ["original", "duplicate"]
             assert await statuses(new, "https://a.example/", "https://b.example/") == ["original", "duplicate"]
             assert await statuses(old, "https://c.example/") == ["duplicate"]
-
             olds, news = await old.index.summary(), await new.index.summary()
             assert (olds.documents, news.documents) == (3, 2)
             assert olds.config in " ".join(news.other_configs)
             assert news.config in " ".join(olds.other_configs)
-
             assert await new.index.purge(Selection()) == 5
             assert (await old.index.summary()).documents == 0

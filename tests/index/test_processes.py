@@ -78,7 +78,6 @@ async def _check_copies(index: Index, process: int) -> list[Match | None]:
 
 async def test_processes_that_see_the_same_text_at_once_have_one_original(in_processes: InProcesses) -> None:
     answers = await in_processes(_check_copies)
-
     assert len(answers) == PROCESSES * COPIES
     assert answers.count(None) == 1
     assert len({answer.original for answer in answers if answer}) == 1  # type: ignore[attr-defined]

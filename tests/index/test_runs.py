@@ -67,9 +67,7 @@ async def test_the_age_of_the_last_heartbeat_decides(open_store: OpenIndex, sile
     await silence(index, SECOND, 3000)
     await check_as(index, FIRST, PAGE)
     await silence(index, FIRST, silent)
-
     match = await check_as(index, SECOND, COPY.copy())
-
     assert is_seen(match) == seen
 
 
@@ -82,11 +80,9 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     index.partition.run = SECOND
     await index.runs.beat()
     assert not is_seen(await check(index, COPY.copy()))
-
     index.partition.run = FIRST
     await index.runs.beat()
     match = await check_as(index, SECOND, COPY.copy(url="https://third.example/c", source="third.example"))
-
     assert match is not None
     assert (match.is_seen, match.kept_share) == (True, 1.0)
 
@@ -99,7 +95,6 @@ async def test_a_clock_that_is_set_back_ends_no_crawl_that_lives(open_store: Ope
     for run in (FIRST, SECOND):
         await silence(index, run, -3600)
     await begin(index, FIRST, SECOND)
-
     assert is_seen(await check_as(index, SECOND, COPY.copy()))
 
 
@@ -109,7 +104,6 @@ async def test_a_crawl_that_was_killed_lives_no_longer_if_the_clock_is_set_back(
     await check_as(index, FIRST, PAGE)
     await silence(index, FIRST, -300)
     await begin(index, SECOND)
-
     assert not is_seen(await check_as(index, SECOND, COPY.copy()))
 
 
@@ -124,9 +118,7 @@ async def test_a_copy_is_not_dropped_for_a_question_that_the_store_has_lost(open
     index.partition.run = FIRST
     await index.runs.answer_others(lambda document: True)
     assert [await index.runs.fate_of_match(each.id) for each in copies] == ["kept", "kept"]
-
     await index.store.ask(lambda client: client.send([Call("UNLINK", index.layout.asked(FIRST))]))
-
     assert [await index.runs.fate_of_match(each.id) for each in copies] == ["unknown", "unknown"]
 
 
@@ -136,11 +128,9 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     document = detector.document("Seven fishermen were rescued off the coast. " * 10, url=PAGE.url)
     await detector.check(document)
     assert detector.delivery is not None
-
     detector.breaker.failed(StoreUnavailable("away"))
     await detector.delivery.withdraw([document.id])
     assert len(await detector.index.documents.records()) == 1
-
     detector.breaker.succeeded()
     await detector.delivery.report()
     assert await detector.index.documents.records() == []
@@ -156,10 +146,8 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_store: OpenInd
     await check_as(index, FIRST, PAGE)
     await check_as(index, SECOND, COPY)
     await end(index, FIRST)
-
     index.partition.run = THIRD
     decision = await decision_on(index, PAGE.copy())
-
     assert decision.match is not None
     assert decision.join is not None
     found = decision.match.is_seen, decision.match.id, decision.join.earlier_of_page
@@ -179,7 +167,6 @@ async def test_a_copy_outlives_its_match_if_that_was_delivered_before(
     await end(index, SECOND)
     name, key = index.layout.records(bytes.fromhex(PAGE.id)), bytes.fromhex(PAGE.id)
     await index.store.ask(lambda client: client.send([Call("HDEL", name, (key,))]))
-
     assert is_seen(await check_as(index, THIRD, PAGE.copy())) == was_delivered
 
 
@@ -188,7 +175,6 @@ async def test_a_check_that_is_repeated_asks_again_for_the_fate_of_the_match(ope
     await begin(index, FIRST, SECOND)
     await check_as(index, FIRST, PAGE)
     index.partition.run = SECOND
-
     found = [await checked(index, COPY.fingerprint, COPY.document) for _ in range(2)]
     assert [each.asks_other_run for each in found] == [True, True]
 
@@ -218,9 +204,7 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_store:
         await end(index, run)
     index.partition.run = FIRST
     await index.runs.beat()
-
     matches = await asyncio.gather(*(check(index, PAGE.copy()) for _ in range(20)))
-
     assert sum(not is_seen(match) for match in matches) == 1
 
 
@@ -341,9 +325,7 @@ async def test_a_crawl_that_begins_finds_out_which_others_live(
         assert first.delivery._beating is not None
         first.delivery._beating.cancel()
     await second.open()
-
     verdict = await second.check(second.document(text("a"), url="https://b.example/b"))
-
     assert verdict.status == ("duplicate" if lives else "original")
     await first.close()
     await second.close()

@@ -61,7 +61,6 @@ async def test_keys_expire_and_are_made_anew(
     key = index.layout.name("one")
     write, read = Call("HSET", key, ("f", b"1")), Call("HGETALL", key)
     await index.store.ask(lambda client: answers(client, [write, Call("EXPIRE", key, (60,))]))
-
     now = time.time
     monkeypatch.setattr("time.time", lambda: now() + 61)
     assert await index.store.ask(lambda client: answers(client, [read]), reads=True) == [{}]

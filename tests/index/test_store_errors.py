@@ -32,7 +32,6 @@ TEXT = "The bridge over the river was closed on Monday after engineers had found
 async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
     file = tmp_path / "window.sqlite"
     file.write_bytes(random.Random(1).randbytes(20_000))
-
     with pytest.raises(StoreError, match=r"window\.sqlite.*damaged or not a SQLite file.*move it away"):
         await open_index(f"sqlite:///{file}")
 
@@ -45,12 +44,10 @@ async def test_a_file_that_cannot_be_opened_is_unavailable(open_index: OpenIndex
 async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
     file = tmp_path / "window.sqlite"
     index = await open_index(f"sqlite:///{file}", timeout=0.1)
-
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         answers = await asyncio.gather(*(check(index, Article()) for _ in range(20)), return_exceptions=True)
         other.execute("ROLLBACK")
-
     assert {type(answer) for answer in answers} == {StoreUnavailable}
     assert "another process held the file for over 0.1 s" in str(answers[0])
     assert await check(index, Article()) is None
@@ -73,7 +70,6 @@ async def test_a_wrong_password_names_the_mend_and_is_not_shown(
 ) -> None:
     with pytest.raises(StoreError, match="check user and password in NEARDUP_STORE") as caught:
         await open_index(f"redis://{credentials}127.0.0.1:{guarded_server.port}/0")
-
     assert not isinstance(caught.value, StoreUnavailable)
     assert "secret" not in str(caught.value)
 
@@ -82,7 +78,6 @@ async def test_a_wrong_password_names_the_mend_and_is_not_shown(
 @pytest.mark.parametrize("scheme", ["redis", "unix"])
 async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_path: Path, scheme: str) -> None:
     where = f"127.0.0.1:{free_port()}" if scheme == "redis" else f"{tmp_path}/no.sock"
-
     with pytest.raises(StoreUnavailable, match=where):
         await open_index(f"{scheme}://{where}")
 
@@ -96,7 +91,6 @@ async def test_a_cancelled_open_leaves_the_store_closed(open_index: OpenIndex, r
         await asyncio.wait_for(index.open(), 0.05)
     redis_server.resume()
     redis_server.stop()
-
     with pytest.raises(StoreUnavailable):
         await index.open()
 
@@ -115,9 +109,7 @@ async def test_documents_that_wait_together_try_a_lost_store(redis_server: Redis
     await detector.check(detector.document(TEXT))
     redis_server.start()
     clock.now += 60
-
     verdicts = await asyncio.gather(*(detector.check(detector.document(TEXT)) for _ in range(10)))
-
     assert verdicts.count(LOST) == 0
     assert (await detector.check(detector.document(TEXT))).status == "duplicate"
     await detector.close()
@@ -133,7 +125,6 @@ async def test_a_cancelled_try_does_not_keep_the_store_away(redis_server: RedisS
         await asyncio.wait_for(detector.check(detector.document(TEXT)), 0.05)
     redis_server.resume()
     clock.now += 60
-
     await detector.check(detector.document(TEXT))
     assert (await detector.check(detector.document(TEXT))).status == "duplicate"
     await detector.close()
@@ -148,10 +139,8 @@ async def test_a_store_that_was_away_at_the_start_is_used_once_it_is_there(
     detector = NearDupDetector(NearDupSettings(store=redis_server.url))
     detector.breaker = Breaker(clock)
     assert await detector.check(detector.document(TEXT)) == LOST
-
     redis_server.start()
     clock.now += 60
-
     assert (await detector.check(detector.document(TEXT))).status == "original"
     await detector.close()
 
@@ -166,5 +155,4 @@ def test_the_breaker_waits_longer_each_time_up_to_a_quarter_of_a_minute(clock: C
             clock.now += 0.25
         pauses.append(clock.now - lost)
         breaker.failed(StoreUnavailable("away"))
-
     assert pauses == [0.5, 1, 2, 4, 8, 15, 15, 15]

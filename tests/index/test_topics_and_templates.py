@@ -11,7 +11,7 @@ from documents import HOUR, MINUTE, Article, band_keys, check, checked, lanes, s
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.postings import MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.index.postings import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS, MOST_WEAK, choose_candidates
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA
 from scrapy_neardup.rules.match import Match
 
@@ -40,7 +40,6 @@ async def match_of(index: Index, *articles: Article) -> Match | None:
 )
 async def test_a_report_with_the_same_terms_is_related(index: Index, one: str, other: str, matches: bool) -> None:
     match = await match_of(index, Article("wire", topic=one), Article("own report", topic=other))
-
     assert (match is not None) is matches
     if match is not None:
         assert match.related
@@ -90,7 +89,6 @@ async def test_two_common_keys_make_a_candidate_and_one_if_it_is_the_first(
     """The topics are alike, but by terms that are too light to be keys."""
     one = "abcdefghijklMNOPQR"
     match = await match_of(index, Article("wire", topic=one), Article("own report", topic=other))
-
     assert len(set(one[:KEYS]) & set(other[:KEYS])) == 1 + (other[0] == "z")
     assert topic_score(topic(one), topic(other)) > Policy().topic_threshold
     assert (match is not None) is is_candidate
@@ -108,9 +106,7 @@ async def test_a_key_of_the_text_counts_more_than_one_of_the_topic(
     groups = ("ABCD", "EFGH", "IJKL")
     reports = [Article(f"report {n}", at=MINUTE, topic=groups[n % 3] + "12345678z") for n in range(MAX_CANDIDATES + 4)]
     assert len(reports) / len(groups) <= MOST_POSTINGS
-
     match = await match_of(index, *reports, Article("copy", like="wire", equal=100, topic="ABCDEFGHIJKLz"))
-
     assert match is not None
     assert (match.id == original.id, match.related) == (is_copy, not is_copy)
     assert len(band_keys(original.fingerprint.signature)) > bands
@@ -120,19 +116,24 @@ async def test_of_many_documents_that_share_one_name_the_newest_are_candidates(i
     others = [Article(f"other {n}", topic=f"{n}", names="PQRS"[n % 4]) for n in range(MAX_CANDIDATES + 4)]
     wire = Article("wire", topic="abcdefghijklMNOPQR", names="P", at=MINUTE)
     report = Article("own report", topic="stuvwxyz0123MNOPQR", names="PQRS", at=2 * MINUTE)
-
     match = await match_of(index, *others, wire, report)
-
     assert match is not None
     assert match.id == wire.id
+
+
+def test_candidates_are_the_likeliest_and_a_few_of_the_newest_weak_ones() -> None:
+    weak = [(LEAST_WEIGHT, bytes([n])) for n in range(40)]
+    likely = [(LEAST_WEIGHT + 1 + n % 2, bytes([n])) for n in range(100, 104)]
+    newest = [key for _, key in weak[: -MOST_WEAK - 1 : -1]]
+    assert choose_candidates([*weak, *likely]) == [b"e", b"g", b"d", b"f", *newest]
+    many = [(LEAST_WEIGHT + 1, bytes([n])) for n in range(MAX_CANDIDATES + 4)]
+    assert choose_candidates([*weak, *many]) == [key for _, key in many[:MAX_CANDIDATES]]
 
 
 async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: Index) -> None:
     first, second = Article("wire", topic="ABCdefgh"), Article("report", topic="ABCdeuvw", at=MINUTE)
     third = Article("report of both", topic="DUVWabxyz", at=2 * MINUTE)
-
     match = await match_of(index, first, second, third)
-
     assert match is not None
     assert (match.id, match.story) == (second.id, first.id)
 
@@ -140,7 +141,6 @@ async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: I
 async def test_a_story_does_not_drift_from_one_topic_to_the_next(index: Index) -> None:
     first, second = Article("wire", topic="ABCdefgh"), Article("digest", topic="ABCUVWdexyz", at=MINUTE)
     third = Article("another event", topic="UVWxyz012", at=2 * MINUTE)
-
     assert topic_score(topic("UVWxyz012"), topic("ABCUVWdexyz")) > Policy().topic_threshold
     assert await match_of(index, first, second) is not None
     assert await match_of(index, third) is None
@@ -163,7 +163,6 @@ async def test_nobody_joins_a_story_through_a_page_with_two_events(index: Index,
     joined, page = await checked_with(index, Article("page", topic="ABCdeUVWXY" if first else "", at=MINUTE), _0=wire)
     other, _ = await checked_with(index, Article("other", topic="UVWXYz01" if first else "", at=2 * MINUTE), _40=page)
     follow_up, _ = await checked_with(index, Article("more", topic="ABCdemno" if first else "", at=HOUR), _80=page)
-
     assert joined is not None
     assert other is None
     assert (follow_up is not None) is bool(first)
@@ -175,9 +174,7 @@ async def test_nobody_joins_through_a_page_with_sentences_of_two_stories(index: 
     _, one = await checked_with(index, Article("one", topic="ABCdefgh"))
     apart, other = await checked_with(index, Article("other", source="wire.example", topic=topic, at=MINUTE))
     _, page = await checked_with(index, Article("page", topic="ABCdeUVWXY", at=HOUR), _0=one, _40=other)
-
     report, _ = await checked_with(index, Article("report", topic="ABCUVWmno", at=2 * HOUR), _80=page)
-
     assert (apart is not None) is joins
     assert (report is not None) is joins
 
@@ -189,9 +186,7 @@ async def test_a_translation_unites_the_stories_of_both_languages(index: Index) 
     translation = Article(
         "translation", source="one.example", number="118", language="ru", topic="UVWXyz02", at=2 * MINUTE
     )
-
     await match_of(index, page, report)
-
     assert await story_of(index, translation) == (page.id, report.id)
 
 
@@ -205,9 +200,7 @@ async def test_a_report_unites_its_story_with_one_in_another_language_if_names_a
     page = Article("page", language="en", topic="ABCdefgh", names="PQRS")
     report = Article("report", language="ru", topic="UVWXYz01", names=name, at=MINUTE)
     assert await match_of(index, page, report) is None
-
     more = Article("more", language="ru", topic="UVWXYz02", names=names, at=2 * MINUTE)
-
     assert await story_of(index, more) == (report.id, page.id if unites else None)
 
 
@@ -224,7 +217,6 @@ async def test_a_copy_joins_by_the_topic_of_its_own(index: Index) -> None:
     first = Article("wire", topic="ABCdefgh")
     copy = Article("copy", like="wire", equal=100, topic="ABCdtuvw")
     by_copy = await match_of(index, first, copy, Article("own report", topic="ABTuvwxy"))
-
     assert by_copy is not None
     assert (by_copy.original, by_copy.story, by_copy.id) == (first.id, first.id, copy.id)
 
@@ -233,9 +225,7 @@ async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
     original = Article("wire")
     for article in (Article("another report", topic="ABCdefgh"), original):
         await check(index, article)
-
     match = await check(index, Article("copy", like="wire", equal=100, topic="ABCdefgh"))
-
     assert match is not None
     assert (match.original, match.related, match.topic_score) == (original.id, False, 0.0)
 
@@ -256,9 +246,7 @@ async def test_texts_that_share_a_part_are_related_if_their_topics_allow_it(
     index: Index, source: str, other: str, matches: bool
 ) -> None:
     first = Article("wire", source="wire.example", topic="ABcdefgh")
-
     match = await match_of(index, first, Article("a part of it", like="wire", equal=30, source=source, topic=other))
-
     assert (match is not None) is matches
     assert match is None or (match.related, match.topic_score) == (True, 0.0)
 
@@ -277,9 +265,7 @@ async def test_stories_are_one_if_a_document_fits_two_members_that_are_alike(
     index = await open_store(Policy(topic_threshold=0.2))
     first, second = Article("wire", topic="ABCDefgh"), Article("other wire", topic=other, at=MINUTE)
     assert await match_of(index, first, second) is None
-
     found = await story_of(index, Article("report", topic="ABCDefUVWXy", at=2 * MINUTE))
-
     assert found == (first.id, second.id if unites else None)
 
 
@@ -293,7 +279,5 @@ async def test_members_that_fit_both_do_not_unite_stories_whose_first_documents_
     others = [Article(f"near the second {each}", topic=f"UVWXYZAB{each}", at=3 * MINUTE) for each in "pqr"]
     joined = [await check(index, each) for each in (first, second, *ones, *others)]
     assert [match and match.story for match in joined] == [None, None, *[first.id] * 3, *[second.id] * 3]
-
     found = await story_of(index, Article("one more", topic="ABCDEUVWXYs", at=4 * MINUTE))
-
     assert found == (first.id, None)

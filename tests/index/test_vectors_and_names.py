@@ -100,9 +100,7 @@ async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents
     pages += [Article(f"near other {each}", topic=f"UVWXYZA{each}", vector=BETWEEN, at=3 * MINUTE) for each in "pqr"]
     joined = [await check(index, each) for each in (first, second, *pages)]
     assert [match and match.story for match in joined] == [None, None, *[first.id] * 3, *[second.id] * 3]
-
     found = await story_of(index, Article("one more", topic="ABCDEUVWXs", vector=BETWEEN, at=4 * MINUTE))
-
     assert found == (first.id, second.id if unites else None)
 
 

@@ -74,7 +74,6 @@ def test_prometheus_gets_the_figures_of_the_guide(project: Project, receiver: Re
     gateway = urlsplit(receiver.url).netloc
     done = project.crawl(FERRY, **{**given, "SCRAPROM_PUSHGATEWAY_URL": gateway, "NEARDUP_ACTION": "drop"})
     told = dict(line.rsplit(" ", 1) for line in receiver.requests[-1][1].decode().splitlines() if line[0] != "#")
-
     assert not done.lines(" ERROR: ")
     names = "checked_total", "duplicate_total", "dropped_total", "events_breaking_total"
     assert [told[f'scrapy_neardup_{name}{{spider="news"}}'] for name in names] == ["7.0", "6.0", "6.0", "1.0"]

@@ -30,9 +30,7 @@ def test_title_and_text_are_kept_as_they_are_printed() -> None:
 )
 def test_a_long_text_is_cut_at_the_end_of_a_line_or_sentence_if_one_is_near(end: str, is_kept: bool) -> None:
     beginning = "x" * (MOST_STORED - 100) + end
-
     kept = StoredText.of("", beginning + "y" * 5000)
-
     assert kept.is_cut
     assert kept.text == (beginning.rstrip(" ") if is_kept else (beginning + "y" * 5000)[:MOST_STORED])
     assert unpack_text(pack_text(StoredText.of("", kept.text))) == ("", kept.text, False)
@@ -52,8 +50,6 @@ def test_no_more_is_unpacked_than_the_longest_text() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     bomb = PACKED[:5] + packer.compress(bytes(100_000_000)) + packer.flush()
     tracemalloc.start()
-
     assert unpack_text(bomb) is None
-
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()

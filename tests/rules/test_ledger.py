@@ -69,7 +69,6 @@ def test_a_third_of_the_owners_two_at_least_and_six_are_always_enough(owners: in
     story = Story(owners)
     for owner in range(needed - 1):
         assert story.dead(owner, 12).states == []
-
     assert story.dead(needed, 12).states == ["12"]
     assert sources_needed(owners) == needed
 
@@ -83,7 +82,6 @@ def test_seven_papers_in_any_order_agree_by_the_times_of_their_pages(fours: froz
     story = Story()
     for paper in range(7):
         story.dead(paper, 4 if paper in fours else 12, time=paper if paper in fours else 100 + paper)
-
     assert story.states in (["12"], ["4", "12"])
     assert len(supporters_of(story.ledger, story.state)) == 4
     assert against(story.ledger, story.state) == []
@@ -106,14 +104,12 @@ def test_a_number_that_is_no_people_falls_when_enough_owners_print_the_lower_one
     story = Story(4)
     for owner, magnitude in enumerate(["6.4", "6.4", "6.4", "6.1", "6.1"]):
         story.prints(owner, f"An earthquake of magnitude {magnitude} shook Belmora")
-
     assert [each.words for each in story.ledger.states] == ["6.4", "6.1"]
 
 
 def test_a_majority_or_a_correction_lets_a_toll_fall() -> None:
     most = Story(3).dead("a", 12).dead("b", 12).dead("c", 4).dead("a", 4)
     assert most.states == ["12", "4"]
-
     corrected = Story(6).dead("a", 12).dead("b", 12).dead("c", 12).dead("d", 4)
     assert corrected.states == ["12"]
     corrected.prints("e", "Correction: 4 people died, not 12,")
@@ -124,7 +120,6 @@ def test_an_owner_counts_with_the_newest_value_that_it_prints() -> None:
     story = Story(4).dead("a", 4).dead("b", 4).dead("a", 9)
     assert story.states == ["4"]
     assert len(supporters_of(story.ledger, story.state)) == 1
-
     story.dead("b", 9)
     assert story.states == ["4", "9"]
     story.dead("a", 9)
@@ -148,7 +143,6 @@ def test_the_guesses_of_one_host_are_no_state() -> None:
     for guess in range(5, 41):
         story.dead("liar", guess)
     assert story.states == ["4"]
-
     story.dead("a", 40)
     assert story.states == ["4", "40"], "two print it now, of whom the liar is one: that is its price"
 
@@ -162,7 +156,6 @@ def test_more_is_added_to_what_the_owner_printed_before(more: str) -> None:
         story.dead(owner, 4)
     for owner in "ab":
         story.prints(owner, more)
-
     assert story.states == ["4", "6"]
 
 
@@ -170,7 +163,6 @@ def test_more_is_never_a_fall_and_no_state_if_nobody_knows_to_what_it_is_added()
     story = Story(4).dead("a", 4).dead("b", 4)
     for owner in "cde":
         story.prints(owner, "Two more people have died")
-
     assert story.states == ["4"]
     assert against(story.ledger, story.state) == []
 
@@ -181,7 +173,6 @@ def test_none_and_a_first_are_numbers() -> None:
         story.prints(owner, "No one has died")
     for owner in "ab":
         story.prints(owner, "A first patient has died")
-
     assert story.states == ["0", "1"]
 
 
@@ -189,10 +180,8 @@ def test_bounds_are_told_and_contradict_only_what_they_exclude() -> None:
     story = Story(4).prints("a", "At least 12 people died").prints("b", "At least 12 people died").dead("c", 14)
     assert story.states == ["at least 12"]
     assert against(story.ledger, story.state) == []
-
     story.dead("d", 9)
     assert [each.words for each in against(story.ledger, story.state)] == ["9"]
-
     many = Story(4).prints("a", "Between 40 and 50 people died").prints("b", "Between 40 and 50 people died")
     assert many.states == ["40 to 50"]
 
@@ -205,7 +194,6 @@ def test_a_vague_number_is_told_by_its_word() -> None:
 def test_a_late_page_with_an_old_value_changes_nothing() -> None:
     story = Story(4).dead("a", 12, time=100).dead("b", 12, time=101)
     story.dead("a", 4, time=10).dead("b", 4, time=11)
-
     assert story.states == ["12"]
     assert len(supporters_of(story.ledger, story.state)) == 2
 
@@ -218,7 +206,6 @@ def test_a_ledger_is_bounded() -> None:
     for number in range(MOST_STATES + 10):
         for owner in range(6):
             story.dead(f"{number % 100}{owner}", number + 1)
-
     ledger = story.ledger
     assert len(ledger.printed) <= MOST_PRINTED
     assert len(ledger.states) <= MOST_STATES
@@ -228,9 +215,7 @@ def test_a_ledger_is_bounded() -> None:
 
 def test_what_documents_printed_is_forgotten_with_them() -> None:
     story = Story(4).dead("a", 4).dead("b", 4).dead("a", 9).dead("b", 9)
-
     left = without_documents(story.ledger, [(3).to_bytes(8, "big"), (4).to_bytes(8, "big")])
-
     assert {each.document[-1] for each in (*left.printed, *left.states)} == {1, 2}
     assert left.changed == story.ledger.changed
 

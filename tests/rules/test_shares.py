@@ -37,7 +37,6 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(open_store: Op
     await check(index, edit(0, 128))
     first = await check(index, edit(1, 110, at=20 * HOUR))
     again = await check(index, edit(2, 110, at=30 * HOUR))
-
     assert first is not None
     assert again is not None
     assert first.kept_share == pytest.approx(first.pair.share, abs=1e-9)
@@ -53,7 +52,6 @@ async def test_a_copy_that_is_kept_holds_all_of_its_text(open_store: OpenIndex) 
     await check(index, edit(1, 100))  # holds too little
     await check(index, edit(2, 126))  # its source is kept
     await check(index, edit(0, 100, text="changed", url="https://paper0.example/a"))
-
     for number, like in ((1, 100), (2, 126), (0, 100)):
         held = edit(number, like) if number else edit(0, 120, text="changed")
         match = await check(index, held.copy(source="late.example", url=f"https://late.example/{number}"))
@@ -77,7 +75,6 @@ WIRE = words("wire", 200)
 
 async def test_the_share_from_which_on_is_dropped_is_a_setting() -> None:
     texts = [("wire.example", WIRE), ("paper.example", f"{WIRE}\n{words('own', 100)}")]
-
     for drop_share, would_drop in ((0.4, True), (0.9, False)):
         assert (await verdicts(texts, drop_share=drop_share, keep_updates=False))[1].would_drop is would_drop
         assert not (await verdicts(texts, drop_share=drop_share))[1].would_drop, "it has sentences of its own"
@@ -89,16 +86,13 @@ async def test_the_very_share_of_the_setting_is_dropped_and_registered_as_droppe
             copy = room.article("fire", source, 0, text=WIRE)
             verdict = await room.detector.check(copy)
         records = dict(await room.detector.index.documents.records())
-
     assert verdict.would_drop
     assert records[bytes.fromhex(copy.id)].is_dropped
 
 
 async def test_nothing_of_a_kept_source_is_dropped() -> None:
     texts = [("wire.example", WIRE), ("www.bbc.co.uk", WIRE), ("paper.example", WIRE)]
-
     _, kept, dropped = await verdicts(texts, keep_sources=frozenset({"bbc.co.uk"}))
-
     assert (kept.status, kept.kind, kept.would_drop) == ("duplicate", "exact", False)
     assert (dropped.status, dropped.would_drop) == ("duplicate", True)
 
@@ -114,7 +108,6 @@ async def test_within_a_source_a_text_under_another_headline_is_dropped_only_if_
     found = await judge("2", "Missing actress found in hospital", f"{WIRE}\n{words('found', 50)}")
     again = await judge("3", "Police look for an actress", WIRE)
     await detector.close()
-
     assert (found.status, found.would_drop) == ("duplicate", False)
     assert 0.7 < (found.share or 0) < 0.9
     assert (again.status, again.would_drop) == ("duplicate", True)
@@ -126,11 +119,9 @@ async def test_a_copy_of_a_kept_update_adds_nothing(text: str, index: Index) -> 
     original = Article("wire", figures="4 7", source="wire.example")
     update = edit(1, 116, figures="12 7")
     copy = edit(1, 116, figures="12 7" if text == "update" else "4 7", source="copy.example")
-
     await check(index, original)
     match = await check(index, update)
     again = await check(index, copy)
-
     assert match is not None
     assert again is not None
     assert match.pair.share < 1
@@ -141,9 +132,7 @@ async def test_what_a_verdict_compares_with_is_the_match() -> None:
     """A reports 4 dead, B 12, and C copies B: the original is A, and what is said of C is about B."""
     report = f"{words('a', 100)}\n{{}} people died in the flood, the governor said on Monday.\n{words('b', 100)}"
     texts = [("a.example", report.format(4)), ("b.example", report.format(12)), ("c.example", report.format(12))]
-
     first, update, copy = await verdicts(texts)
-
     assert [first.status, update.status, copy.status] == ["original", "update", "duplicate"]
     assert (copy.kind, copy.similarity, copy.share, copy.changes) == ("exact", 1, 1, ())
     assert (copy.original_url, copy.match_url) == ("https://a.example/a", "https://b.example/a")

@@ -74,7 +74,6 @@ DOCUMENTS = st.builds(
 @given(new=DOCUMENTS, old=DOCUMENTS)
 def test_a_candidate_that_is_left_out_is_no_match(new: Record, old: Record) -> None:
     judge = Judge(Policy(topic_threshold=0.1))
-
     pair = Pair(b"", new, old, judge.policy)
     assert NEWS.may_match(pair) or compare(pair, NEWS).relation == "none"
 
@@ -89,7 +88,6 @@ def test_scores_are_symmetric_shares(one: bytes, other: bytes) -> None:
 @given(one=TOPICS, other=TOPICS)
 def test_a_few_terms_in_common_score_nothing(one: bytes, other: bytes) -> None:
     common = set(slots(one)) & set(slots(other))
-
     assert (topic_score(one, other) > 0) is (len(common) >= LEAST_SHARED_TERMS)
     assert (topic_cosine(one, other) > 0) is bool(common)
     assert [share_terms(one, other, len(common) + more) for more in (0, 1)] == [True, False]
@@ -97,7 +95,6 @@ def test_a_few_terms_in_common_score_nothing(one: bytes, other: bytes) -> None:
 
 def test_a_term_weighs_more_than_the_one_behind_it() -> None:
     weights = list(TERM_WEIGHTS)
-
     assert len(weights) == MOST_TOPIC_TERMS
     assert weights[0] == HEAVIEST_TERM
     assert weights == sorted(weights, reverse=True)
@@ -110,7 +107,6 @@ def test_a_term_weighs_more_than_the_one_behind_it() -> None:
 def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_other() -> None:
     titles = (("abcdeFGH", "abcdeXYZ"), ("abcdefgh", "abcdewxy"), ("ABcdefgh", "abcdewxy"), ("ABcdefgh", "abCDewxy"))
     neither, unknown, one, both = (topic_score(topic(one), topic(other)) for one, other in titles)
-
     assert neither < unknown < one < both
 
 
@@ -226,7 +222,6 @@ def test_resemblance_is_the_share_of_equal_lanes_less_those_by_chance(a: bytes, 
 @given(st.sets(st.integers(0, 200), min_size=1), st.sets(st.integers(0, 200), min_size=1))
 def test_containment_follows_from_resemblance_and_sizes(a: set[int], b: set[int]) -> None:
     jaccard = len(a & b) / len(a | b)
-
     assert containment(jaccard, len(a), len(b)) == pytest.approx(len(a & b) / min(len(a), len(b)))
 
 

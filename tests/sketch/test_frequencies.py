@@ -32,14 +32,12 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
 async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
     await index.learned.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
     documents, counts = unpack_counts(await index.learned.add_frequencies("terms", counted(1, {2: 2})))
-
     assert (documents, counts[1], counts[2]) == (MOST_DOCUMENTS // 2, 15_000, 4)
 
 
 async def test_a_count_stops_at_its_highest(index: Index) -> None:
     for _ in range(3):
         total = await index.learned.add_frequencies("terms", counted(1, {5: 60_000}))
-
     assert unpack_counts(total)[1][5] == 0xFFFF
 
 
@@ -47,7 +45,6 @@ async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenInde
     several = [await open_index(shared_url) for _ in range(8)]
     additions = [(index, counted(1, {1: 1, number: 1})) for index in several for number in range(2, 7)]
     await asyncio.gather(*(index.learned.add_frequencies("terms", addition) for index, addition in additions))
-
     documents, counts = unpack_counts(await several[0].learned.add_frequencies("terms", NOTHING))
     assert documents == counts[1] == len(additions)
     assert [*counts[2:7]] == [len(several)] * 5
@@ -79,7 +76,6 @@ def test_what_a_store_could_not_be_told_is_not_lost() -> None:
     taken = frequencies.take_pending()
     frequencies.learn(features(2, 3))
     frequencies.give_back(taken)
-
     assert frequencies.pending == 2
     assert add_counts(b"", frequencies.take_pending()) == pack_counts(2, _counts({1: 1, 2: 2, 3: 1}))
 
@@ -88,7 +84,6 @@ def test_memory_stays_as_it_is_and_counts_fade() -> None:
     frequencies = Frequencies()
     for _ in range(MOST_DOCUMENTS + 10):
         frequencies.learn(features(1))
-
     assert frequencies.documents < MOST_DOCUMENTS
     left = MOST_DOCUMENTS // 2 + 10
     assert add_counts(b"", frequencies.take_pending()) == pack_counts(left, _counts({1: left}))
@@ -99,7 +94,6 @@ def test_rare_features_weigh_more() -> None:
     for number in range(200):
         frequencies.learn(features(1, 1000 + number))
     common, rare, unseen = frequencies.weights(features(1, 1000, 5))
-
     assert common < rare < unseen
 
 
@@ -118,7 +112,6 @@ async def test_a_story_is_learned_from_once(namespace: str) -> None:
     async with opened("simhash", "memory://", namespace) as detector:
         for number in range(10):
             await detector.check(detector.document(article("wire"), seen_at=START + number))
-
         assert detector.sketcher.all_frequencies["features"].documents == 1
 
 

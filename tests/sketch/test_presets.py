@@ -52,7 +52,6 @@ NAMES = sorted(PRESETS)
 def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
     document = Document("00" * 8, "", "", "Title", text, 0.0)
     one, other = (Sketcher(PRESETS[preset]).fingerprint(document) for _ in range(2))
-
     assert one == other
     assert not one.signature or likeness_of(preset, text, text).score == pytest.approx(1)
 
@@ -62,7 +61,6 @@ def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
 @given(one=_TEXTS, other=_TEXTS)
 def test_likeness_is_symmetric_and_a_share(preset: str, one: str, other: str) -> None:
     there, back = likeness_of(preset, one, other), likeness_of(preset, other, one)
-
     assert there == back
     for value in (there.similarity, there.containment, there.score):
         assert 0 <= value <= 1 + 1e-12
@@ -74,7 +72,6 @@ def test_likeness_falls_on_average_as_noise_is_added(preset: str) -> None:
         fmean(likeness_of(preset, article(n), noisy(article(n), share, n)).score for n in range(tries(12)))
         for share in (0.0, 0.05, 0.2, 0.5, 0.95)
     ]
-
     assert means[0] == pytest.approx(1)
     assert all(before > after or after == 0 for before, after in pairwise(means)), means
 
@@ -93,7 +90,6 @@ async def test_of_lightly_edited_copies_every_one_links_to_the_original(
     async with opened(preset, store_url, namespace) as detector:
         documents = [detector.document(text, seen_at=START + n) for n, text in enumerate(texts)]
         verdicts = [await detector.check(document) for document in documents]
-
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 4
     assert {verdict.original for verdict in verdicts[1:]} == {documents[0].id}
 
@@ -103,7 +99,6 @@ async def test_other_texts_are_originals(preset: str, store_url: str, namespace:
     async with opened(preset, store_url, namespace) as detector:
         documents = [detector.document(article(number), seen_at=START + number) for number in range(30)]
         verdicts = await detector.check_in_order(documents)
-
     assert {verdict.status for verdict in verdicts} == {"original"}
 
 
@@ -115,7 +110,6 @@ def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) 
         site.publish("/other", page(news_article("other"))),
     ]
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_PRESET=preset, NEARDUP_ACTION="drop")
-
     assert crawl.status == 0
     assert not crawl.lines(" ERROR: ")
     assert crawl.neardup["duplicate"] == crawl.neardup["dropped"] == 1
@@ -185,7 +179,6 @@ async def test_nrc_finds_the_edits_of_five_sentences(edited: Sequence[int | str]
     async with opened("nrc", "memory://", "nrc", NEARDUP_KEEP_UPDATES=False) as detector:
         await detector.check(detector.document(". ".join(SENTENCES), title="Capybaras on the loose", seen_at=START))
         copy = detector.document(". ".join(told), title="Capybaras on the loose", seen_at=START + 60)
-
         assert (await detector.check(copy)).status == status
 
 
@@ -193,7 +186,6 @@ def test_nrc_needs_more_collisions_than_are_set() -> None:
     lead = bytes(CONFIRMING_LANES)
     lanes = [bytes(20), bytes(17) + b"\1" * 3, bytes(3) + b"\1" * 17, bytes(2) + b"\1" * 18]
     scores = [likeness("overlap", lanes[0] + lead, each + lead, 9, 9, 2).score for each in lanes]
-
     assert scores == [1, 1, 1, 0]
 
 
@@ -204,7 +196,6 @@ async def test_nrc_takes_five_permutations() -> None:
     ) as detector:
         texts = (SENTENCES[0], f"{SENTENCES[0]} morning", SENTENCES[2])
         statuses = [(await detector.check(detector.document(text, seen_at=START))).status for text in texts]
-
     assert statuses == ["original", "duplicate", "original"]
 
 
@@ -215,7 +206,6 @@ def test_ddd_tells_an_excerpt_from_a_copy() -> None:
     whole = article("wire", 400)
     half = "\n".join(whole.splitlines()[:8])
     found = likeness_of("ddd", whole, half)
-
     assert found.containment > 0.8
     assert found.score < 0.7
 
@@ -240,7 +230,6 @@ def test_a_signature_holds_the_cosines_with_the_parts() -> None:
         parts[part].append(gram)
     cosines = np.array([sum(counts[gram] for gram in part) / len(part) ** 0.5 for part in parts])
     expected = np.rint(cosines * 640 / np.linalg.norm(cosines)).clip(0, 255)
-
     assert list(REFERENCE.sign(text)) == expected.astype(int).tolist()
 
 
@@ -248,7 +237,6 @@ def test_a_signature_holds_the_cosines_with_the_parts() -> None:
 def test_every_run_of_three_characters_has_a_key_of_its_own(text: str) -> None:
     grams = [text[start : start + 3] for start in range(len(text) - 2)]
     keys = gram_keys(text).tolist()
-
     assert len(keys) == len(grams)
     assert len(set(keys)) == len(set(grams))
 

@@ -32,7 +32,6 @@ def flipped(signature: bytes, places: set[int]) -> bytes:
 def test_a_signature_is_found_by_every_one_in_which_three_bits_differ(signature: bytes, places: list[int]) -> None:
     """It has four blocks of 16 bits, so one of them is the same."""
     ours, theirs = block_keys(signature, 16), block_keys(flipped(signature, set(places[:3])), 16)
-
     assert len(ours) == len(theirs) == 4
     assert set(ours) & set(theirs)
 
@@ -48,7 +47,6 @@ def test_bits_changed_in_all_blocks_leave_no_key() -> None:
 def test_lanes_are_the_signs_of_the_weighted_sum(terms: list[tuple[int, float]]) -> None:
     hashes, weights = np.array([h for h, _ in terms], np.uint64), np.array([w for _, w in terms])
     signature = simhash(hashes, weights)
-
     for lane in range(BITS):
         total = sum(w if h >> (BITS - 1 - lane) & 1 else -w for h, w in terms)
         assert abs(total) < 1e-3 or signature[lane] == (total > 0)

@@ -64,11 +64,9 @@ async def claims_of(index: Index, story: str, level: str, token: str) -> Claim:
 async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: Index, level: str) -> None:
     story = await begin_story(index)
     claim = await claims_of(index, story, level, TOKENS[0])
-
     first = await index.events.claim(claim)
     again = await index.events.claim(claim)
     other = await index.events.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
-
     assert first is not None
     assert len(first.members) == 12
     assert again == replace(first, claim=replace(first.claim, last_source=0))
@@ -79,14 +77,12 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     indexes = [await open_index(shared_url) for _ in range(3)]
     story = await begin_story(indexes[0])
     await indexes[0].events.claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
-
     assert await indexes[1].events.take_over(3600) == []
     (untold,) = await indexes[1].events.take_over(0)
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (TOKENS[0], "a lead", story)
     assert untold.claim.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
     assert await indexes[2].events.take_over(3600) == []  # it is in the hands of the one before
-
     await indexes[1].events.confirm([TOKENS[0]])
     assert await indexes[2].events.take_over(0) == []
 
@@ -120,9 +116,7 @@ async def test_an_event_whose_story_has_expired_is_forgotten(index: Index) -> No
     story = await begin_story(index)
     await index.events.claim(await claims_of(index, story, "watch", TOKENS[0]))
     await overwrite(index, index.layout.events, {bytes(8): b"", bytes.fromhex(story): b""})
-
     assert await index.events.quiet(START - 1) == []
-
     (events,) = (await stored(index, "events")).values()
     assert [*events] == [bytes.fromhex(story)]
 
@@ -152,7 +146,6 @@ async def test_claims_that_are_damaged_or_older_than_a_window_are_left_out(
         gone = pack_claim(1, Claim("00" * 8, "watch"))
         for number, damaged in enumerate([b"", b"\xff", b"1 2 3", gone[:-1], gone + b"x", gone]):
             client.hset(name, f"{number:016x}", damaged)
-
         assert [each.claim.token for each in await index.events.take_over(0)] == [TOKENS[0]]
         assert client.hkeys(name) == [TOKENS[0].encode()]
 
@@ -252,7 +245,6 @@ async def test_events_that_are_taken_and_followed_by_others_count_as_passed_on(s
         next_room.detector.stories.unconfirmed_after = 0
         await next_room.publish("other", "a", 30 * MINUTE)
         await next_room.detector.finish()
-
         assert (room.levels, next_room.levels, next_room.detector.take_events()) == (["breaking"], [], [])
 
 
@@ -262,7 +254,6 @@ async def test_a_process_does_not_take_over_from_itself() -> None:
         for n in range(6):
             await room.detector.check(room.article("fire", f"s{n}", n * MINUTE))
         await room.detector.finish()
-
         assert [event.level for event in room.detector.take_events()] == ["breaking"]
 
 
@@ -271,7 +262,6 @@ def test_a_claim_is_read_as_it_was_packed() -> None:
     receivers = CRAWL, *[b"abcd"] * 100
     claim = Claim("01" * 8, "update", 0, *extents, TOKENS[0], 3, receivers, START, "23" * 8, 13, 11, 5, "Fire \ud800")
     second, found = read_claim(TOKENS[0].encode(), pack_claim(7, claim))
-
     assert (second, found) == (7, replace(claim, lead="Fire ?"))
     assert read_claim(b"", pack_claim(7, replace(claim, item=None)))[1].item is None
 
@@ -294,7 +284,6 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
         room.detector.index.events.claim = fail_once  # type: ignore[method-assign,assignment]
         await room.detector.finish(all_over=True)
         await room.detector.finish(all_over=True)
-
         assert [event.level for event in room.detector.take_events()] == ["ended", "ended"]
 
 
@@ -315,7 +304,6 @@ async def test_an_event_of_an_evicted_story_has_the_same_id_again(redis_url: str
         keys = client.scan_iter(match=f"{{neardup:{namespace}:*", count=1000)
         client.unlink(*(key for key in keys if lost.encode() in key and not re.search(b":(records|bands):", key)))
     again = await publish(7)
-
     assert list(first) == list(again) == ["breaking"]
     assert again == first
 
@@ -361,7 +349,6 @@ async def test_an_event_keeps_its_id_when_its_story_has_become_a_part_of_another
         await room.detector.index.stories.unite(older, first)
         other.detector.stories.unconfirmed_after = 0
         await other.detector.finish()
-
         assert {each.id for each in other.detector.take_events()} == {each.id for each in events}
 
 

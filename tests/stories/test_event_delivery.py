@@ -111,7 +111,6 @@ async def test_one_refused_event_does_not_silence_the_others(
     sending.put(*map(event, range(4)))
     await until(lambda: len(sending.over) == 4)
     await sending.sender.close()
-
     assert receiver.ids == sending.over == IDS[:4]
     for number, status in ((0, 400), (2, 422)):
         assert f"The webhook refuses event {IDS[number]}: 127.0.0.1 answers {status}" in caplog.text
@@ -143,9 +142,7 @@ async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(hook: Webhook
     receiver.statuses = [503, 429, 500, 404, 302]
     sending = Sending(hook.deliver)
     sending.put(event(1))
-
     await until(lambda: sending.over)
-
     assert receiver.ids == [IDS[1]] * 6
     await sending.sender.close()
 
@@ -155,7 +152,6 @@ async def test_a_receiver_that_is_away_is_not_asked_once_for_every_event() -> No
     sending.put(*map(event, range(50)))
     await until(lambda: sending.tries)
     await sending.sender.close()
-
     assert len(sending.tries) <= 6
     assert sending.over == []
 
@@ -189,7 +185,6 @@ async def test_an_event_that_is_forgotten_while_it_is_sent_stops_nobody() -> Non
     sending.sender.forget(IDS[0])
     sending.put(event(1))
     may_fail.set()
-
     await until(lambda: sending.over == [IDS[1]])
     assert sending.tries.count(IDS[0]) == 1
     await sending.sender.close()
@@ -197,7 +192,6 @@ async def test_an_event_that_is_forgotten_while_it_is_sent_stops_nobody() -> Non
 
 async def test_a_lone_surrogate_is_delivered(hook: Webhook, receiver: Receiver) -> None:
     await hook.deliver({**report(1), "headline": "Feuer \ud800"})
-
     ((_, body),) = receiver.requests
     assert json.loads(body)["headline"] == "Feuer \ud800"
 
@@ -230,7 +224,6 @@ async def test_a_receiver_gets_the_events_of_the_sections_that_are_named(
                     section, f"s{n}", n * MINUTE, url=f"https://www.s{n}.example/{section}/{n}/{section}"
                 )
         await outbox.close()
-
     assert [special_report(event)["section"] for event in room.events] == ["sport", "politics", ""]
     told = [json.loads(body)["section"] for _, body in receiver.requests]
     assert sorted(told) == ["", "politics"]
@@ -343,7 +336,6 @@ async def test_the_whole_answer_has_a_deadline(behaviour: Behaviour) -> None:
         webhook = Webhook(receiver.url, deadline=0.3)
         with pytest.raises(DeliveryFailed, match=r"did not answer within 0.3 s"):
             await webhook.deliver(report(1))
-
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
         await webhook.close()
 
@@ -351,7 +343,6 @@ async def test_the_whole_answer_has_a_deadline(behaviour: Behaviour) -> None:
 async def test_an_answer_counts_from_its_headers_on() -> None:
     with BadReceiver(drip_body) as receiver:
         await deliver(Webhook(receiver.url), report(1))
-
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
 
 
@@ -363,7 +354,6 @@ async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
         with contextlib.suppress(DeliveryFailed, Refused):
             await deliver(Webhook(receiver.url), report(1))
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
-
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 50_000  # kilobytes
 

@@ -58,7 +58,6 @@ async def test_every_report_keeps_the_schema(schema: Draft202012Validator) -> No
             await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 8 else 12), **more)
         await room.detector.finish(all_over=True)
         reports = [special_report(event) for event in room.events + room.detector.take_events()]
-
     assert [each["level"] for each in reports] == ["breaking", "update", "ended"]
     assert reports[1]["update"]["figures"]
     for each in reports:
@@ -74,7 +73,6 @@ async def test_ids_keep_their_form_however_often_a_figure_changes(schema: Draft2
         for n in range(12):
             for source in range(6):
                 await room.publish("fire", f"t{n}-{source}", (10 + n) * MINUTE, text=toll(5 + n))
-
     updates = [special_report(event) for event in room.events if event.level == "update"]
     assert len({each["id"] for each in updates}) == len(updates) > 10
     for each in updates:
@@ -92,7 +90,6 @@ async def test_a_report_in_other_words_names_the_terms_it_shares() -> None:
         for number in range(6):
             verdict = await room.publish("fire", f"s{number}", number * MINUTE, text=report(NAMES, number))
             assert verdict.status == ("related" if number else "original")
-
     first, *others = special_report(room.events[0])["members"]
     assert (first["why"], first["topic"], first["terms"]) == ("", 0, [])
     assert len(others) >= 2
@@ -109,7 +106,6 @@ async def test_copies_updates_and_similar_texts_say_so(newsroom: Newsroom) -> No
     bodies = (fire, fire, fire.replace("4 people", "12 people"), similar, fire, fire)
     for number, body in enumerate(bodies):
         await newsroom.publish("fire", f"s{number}", number * MINUTE, text=body)
-
     members = special_report(newsroom.events[0])["members"]
     assert [each["why"] for each in members] == ["", "copy", "update", "similar text", "copy", "copy"]
     assert [each["status"] for each in members][3] == "related"
@@ -121,7 +117,6 @@ async def test_the_report_names_the_stories_that_became_a_part_of_this_one(newsr
     await newsroom.publish("both", "s2", 2 * MINUTE, text=BOTH)
     for number in range(3, 8):
         await newsroom.publish("both", f"s{number}", number * MINUTE, text=BOTH)
-
     found = special_report(newsroom.events[0], lambda each: {budget.story: "b", strike.story: "s"}.get(each, each))
     assert {found["story"], *found["united"]} == {"b", "s"}
 

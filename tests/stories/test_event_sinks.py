@@ -34,7 +34,6 @@ async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
 
 async def test_a_webhook_gets_signed_json(hook: Webhook, receiver: Receiver) -> None:
     await hook.deliver(report(1))
-
     ((headers, body),) = receiver.requests
     assert json.loads(body) == report(1)
     assert headers["Content-Type"] == "application/json"
@@ -54,7 +53,6 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
         monkeypatch.setenv("http_proxy", url)
         url = "http://hooks.example/events"
     await deliver(Webhook(url.replace("://", f"://{own}")), report(1))
-
     ((headers, _),) = receiver.requests
     assert headers.get("Authorization") == sent
     assert headers["Host"] == ("hooks.example" if by_proxy else receiver.url.split("/")[2])

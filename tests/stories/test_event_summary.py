@@ -60,7 +60,6 @@ def test_the_sources_that_print_a_state_are_named_with_what_it_was() -> None:
 
 def test_what_two_or_more_print_since_is_told_as_a_contradiction() -> None:
     told = Told(*dead(12, "a", "b", "c"), *dead(4, "d", "e"))
-
     assert told.summary.endswith("12:02 UTC; 2 say 4.")
     assert told.report()["facts"][0]["against"] == [{"value": "4", "sources": 2}]
     assert Told(*dead(12, "a", "b", "c"), *dead(4, "d")).report()["facts"][0]["against"] == []
@@ -99,7 +98,6 @@ def test_that_nobody_was_harmed_leads_no_message_unless_it_was_more_before() -> 
 def test_the_dead_come_before_the_injured_before_homes_and_what_is_new_comes_first() -> None:
     lines = ["6 homes were destroyed.", "20 people were injured.", "7 people died."]
     told = Told(*[(f"{source}.example", line) for line in lines for source in "ab"])
-
     assert told.facts() == ["7 dead", "20 injured", "6 homes"]
     assert told.facts(signalled=2) == ["7 dead", "20 injured", "6 homes"]
     assert told.facts(signalled=1) == ["7 dead", "20 injured", "6 homes"]

@@ -17,7 +17,6 @@ from scrapy_neardup.stories.report import special_report
 
 async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
     verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(30)]
-
     said = {number: verdict.event for number, verdict in enumerate(verdicts, 1) if verdict.event}
     assert said == {6: "breaking", 12: "update", 24: "update"}
     report = special_report(newsroom.events[1])
@@ -31,11 +30,9 @@ async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsro
     """Of seven papers and four later ones these are a third."""
     for n in range(7):
         await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
-
     first = await newsroom.publish("fire", "news", 8 * MINUTE, text=toll(12))
     sources = ("news", "other", "more", "fourth", "fifth")
     later = [await newsroom.publish("fire", source, n * MINUTE, text=toll(12)) for n, source in enumerate(sources, 9)]
-
     assert (first.status, first.changes) == ("update", ("dead: 4 -> 12",))
     assert [verdict.event for verdict in (first, *later)] == [None, None, None, None, "update", None]
     (change,) = special_report(newsroom.events[-1])["update"]["figures"]
@@ -54,7 +51,6 @@ async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None
         await newsroom.publish("fire", source, n * MINUTE, text=toll(dead))
     await newsroom.detector.finish(all_over=True)
     reports = [special_report(event) for event in newsroom.events + newsroom.detector.take_events()]
-
     assert [report["level"] for report in reports] == ["breaking", "update", "ended"]  # twelve sources are twice six
     assert "400" not in json.dumps([{**report, "members": [], "facts": [], "summary": ""} for report in reports])
     assert reports[-1]["facts"][0]["against"] == [{"value": "400", "sources": 2}], "it contradicts, and is no state"
@@ -102,7 +98,6 @@ async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespac
         room.events += room.detector.take_events()
         for n in range(7, 40):
             await room.publish("fire", f"s{n}", HOUR // 2 + n * MINUTE)
-
     assert room.levels == ["watch", "ended", "breaking", "update", "update"]
 
 
@@ -115,7 +110,6 @@ async def test_a_toll_that_rises_brings_an_event_back_that_has_ended(store_url: 
             await room.publish("fire", f"s{n}", (n + 200) * MINUTE, text=toll(12 if n < 5 else 4))
         await room.detector.finish(all_over=True)
         room.events += room.detector.take_events()
-
     assert room.levels == ["breaking", "ended", "update", "ended"]
 
 
@@ -147,7 +141,6 @@ async def test_an_update_is_told_by_a_process_that_came_late_for_the_level(share
         await first.joined.get()
         others = [asyncio.create_task(two.publish("fire", f"t{n}", 6 * MINUTE + n)) for n in range(8)]
         await second.joined.get()
-
         first.go.set()
         assert (await sixth).event == "breaking"
         second.go.set()
@@ -159,7 +152,6 @@ async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None
         await newsroom.publish("fire", f"s{n}", n * MINUTE)
     for n in range(100):
         await newsroom.publish("fire", "s1", 10 * MINUTE + n, url=f"https://www.s1.example/again/{n}")
-
     assert newsroom.levels == ["breaking"]
 
 

@@ -19,7 +19,6 @@ from scrapy_neardup.tools.ask import Ask
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
     verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(10)]
-
     assert [verdict.event for verdict in verdicts] == [None] * 5 + ["breaking"] + [None] * 4
     (event,) = newsroom.events
     assert (event.level, event.time, event.story.id) == ("breaking", START + 5 * MINUTE, verdicts[0].story)
@@ -32,9 +31,7 @@ async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: New
     await newsroom.pass_time(10 * MINUTE, HOUR)
     await newsroom.publish("fire", "s1", HOUR, url="https://www.s1.example/again")
     assert newsroom.levels == ["breaking"]
-
     await newsroom.pass_time(HOUR, 3 * HOUR)
-
     assert newsroom.levels == ["breaking", "ended"]
     assert newsroom.events[-1].time == START + 7 * MINUTE + 2 * HOUR
     assert newsroom.events[-1].item is None
@@ -60,7 +57,6 @@ async def test_a_clock_that_jumps_ends_nothing(newsroom: Newsroom) -> None:
         await newsroom.publish("fire", f"s{n}", n * MINUTE)
     for n in range(40):
         await newsroom.publish(f"ahead {n}", "ahead", 20 * HOUR if n % 8 == 0 else HOUR + n)
-
     assert newsroom.levels == ["breaking"]
 
 
@@ -74,7 +70,6 @@ async def test_what_ends_does_not_depend_on_how_many_documents_come_at_once(news
     for start in range(0, len(later), together):
         await newsroom.detector.check_in_order(later[start : start + together])
         newsroom.events += newsroom.detector.take_events()
-
     assert newsroom.levels == ["breaking", "ended"]
 
 
@@ -88,13 +83,11 @@ async def test_the_alarm_budget_raises_the_threshold(
         await room.pass_time(0, HOUR)
         assert room.detector.stories.breaking_over == 8
         assert caplog.text.count("An event is breaking only with more than 8 new sources within an hour") == 1
-
         verdicts = [await room.publish("quake", f"s{n}", HOUR + n) for n in range(10)]
         assert [verdict.event for verdict in verdicts if verdict.event] == ["watch", "breaking"]
         assert verdicts[7].event == "breaking"
         await room.pass_time(HOUR + 11 * MINUTE, 3 * HOUR)
         assert caplog.text.count("An event is breaking only with") == 1, "it has not risen since"
-
     async with opened(store=store_url, namespace=namespace, **settings) as room:
         if store_url != "memory://":
             await room.pass_time(2 * HOUR, 3 * HOUR)
@@ -112,7 +105,6 @@ async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, name
                 verdicts = [await room.publish("fire", f"s{n}", n) for n in range(8)]
         finally:
             admin.acl_deluser(namespace)
-
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 7
     assert room.events == []
 
@@ -191,9 +183,7 @@ async def crawl(pages: list[tuple[str, float]], **settings: object) -> Newsroom:
 async def test_backdated_pages_do_not_hold_an_event_back() -> None:
     liars = [(f"liar{n}", n * HOUR) for n in range(2, 16)]
     papers = [(f"paper{n}", MINUTE) for n in range(8)]
-
     room = await crawl([*papers[:1], *liars, *papers[1:]])
-
     # At the fourth, the fifth, the tenth and the twentieth source.
     assert room.levels == ["watch", "breaking", "update", "update"]
     assert room.events[1].time == START + 4
@@ -203,7 +193,6 @@ async def test_backdated_pages_do_not_hold_an_event_back() -> None:
 async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_gives() -> None:
     papers = [(f"paper{n}", 20 * MINUTE * n) for n in range(8)]
     owners = {f"paper{n}.example": f"paper{n}.example" for n in range(8)}
-
     assert (await crawl(papers)).levels == ["watch", "breaking"]
     assert (await crawl(papers, source_owners=owners)).levels == ["watch", "update"]
 
@@ -226,7 +215,6 @@ class News(scrapy.Spider):
 
 def test_a_crawl_counts_backdated_pages_when_it_sees_them(project: Project) -> None:
     crawl = project.crawl(BACKDATED, NEARDUP_STORE="memory://", NEARDUP_ITEM_FIELDS={"time": "published"})
-
     assert crawl.stats["neardup/events/breaking"] == 1
 
 
@@ -278,9 +266,7 @@ async def test_a_page_with_two_events_does_not_silence_the_second(
     await newsroom.detector.check(
         newsroom.detector.document(both, url=f"https://{host}.example/today", title=title, seen_at=START + HOUR)
     )
-
     second = [await newsroom.publish("B", f"paper{number}", 2 * HOUR + number * MINUTE) for number in range(20)]
-
     assert first.story not in {verdict.story for verdict in second}
     assert [number for number, verdict in enumerate(second, 1) if verdict.event == "breaking"] == [6]
 
@@ -290,9 +276,7 @@ async def test_a_page_with_two_events_makes_no_false_alarm(newsroom: Newsroom, p
     for number in range(papers):
         await newsroom.publish("A", f"paper{number}", number * MINUTE)
     await newsroom.publish("both", "briefing", 5 * MINUTE, text=f"{lines_of('A', 2)}\n{lines_of('B', 2)}")
-
     second = [await newsroom.publish("B", f"daily{number}", (6 + number) * MINUTE) for number in range(3)]
-
     assert not any(verdict.event for verdict in second)
     assert not newsroom.levels
 

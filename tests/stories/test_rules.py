@@ -84,7 +84,6 @@ def test_how_many_papers_print_in_a_language_decides_how_many_are_a_burst() -> N
     bursts = {}
     for papers in (1, 4, 15, 16, 80, 81, 100):
         bursts[papers] = bursts_of_few(known("ta", papers, 0, 7 * DAY), 7 * DAY)["ta"]
-
     assert bursts == {1: 3, 4: 3, 15: 3, 16: 4, 80: 4, 81: 5, 100: 5}
     assert bursts_of_few(known("ta", 4, 1, 7 * DAY), 7 * DAY) == {}, "it has not been known for a week"
     old_and_new = known("ta", 20, 0, DAY) | known("ta", 4, 0, 9 * DAY)
@@ -161,7 +160,6 @@ def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
 
 def test_a_story_that_goes_on_as_before_is_watched_and_one_that_moves_breaks() -> None:
     all_day = minutes(*range(0, 700, 10))  # six new sources an hour
-
     assert sources(story(all_day), 690 * MINUTE, 5) == "watch"
     assert sources(story([*all_day, *minutes(*range(750, 757))]), 756 * MINUTE, 5) == "watch"
     assert sources(story([*all_day, *minutes(*range(750, 758))]), 757 * MINUTE, 5) == "breaking"
@@ -169,19 +167,16 @@ def test_a_story_that_goes_on_as_before_is_watched_and_one_that_moves_breaks() -
 
 def test_sources_of_the_morning_do_not_hide_a_burst_at_night() -> None:
     morning, night = minutes(*range(0, 300, 5)), minutes(*range(900, 906))
-
     assert sources(story([*morning, *night]), 905 * MINUTE, 5) == "breaking"
 
 
 def test_a_late_document_completes_the_hour_it_belongs_to() -> None:
     times = minutes(0, 10, 20, 30, 40, 50)
-
     assert sources(story(times), 10 * MINUTE, 5) == "breaking"
 
 
 def test_a_document_dated_ahead_does_not_hide_the_others() -> None:
     times = [*minutes(0, 10, 20, 30, 40, 50), 20 * HOUR]
-
     assert sources(story(times), 50 * MINUTE, 5) == "breaking"
     assert sources(story(times), 20 * HOUR, 5) is None
 
@@ -196,9 +191,7 @@ def test_count_breaks_at_the_sixteenth_item_within_four_hours() -> None:
 def test_most_within_a_span_is_what_counting_says(times: list[int], data: st.DataObject) -> None:
     at = data.draw(st.sampled_from(times))
     ordered = tuple(sorted(times))
-
     spans = [end for end in times if at <= end < at + HOUR]
-
     assert most_within(ordered, HOUR, at) == max(sum(end - HOUR < time <= end for time in times) for end in spans)
 
 
@@ -215,9 +208,7 @@ def test_the_threshold_keeps_the_alarm_budget_and_is_never_under_5(peaks: list[i
     began = int(NOON - days * DAY)
     events = [burst(NOON - 60, (f"{number} {n}" for n in range(peak))) for number, peak in enumerate(peaks)]
     peaks = [*peaks, 700]  # so many sources are known that they do not limit the threshold
-
     threshold = breaking_threshold([*events, burst(began, range(700))], NOON, a_day)
-
     allowed = int(a_day * (NOON - began) / DAY)
     assert threshold >= 5
     assert sum(peak > threshold for peak in peaks) <= allowed or threshold == 35
@@ -240,7 +231,6 @@ def test_events_of_the_same_few_sources_do_not_raise_the_threshold() -> None:
 
 def test_the_threshold_is_at_most_a_share_of_the_sources_that_were_known_before_today() -> None:
     events = [burst(NOON - 60, range(n, n + 13)) for n in range(0, 1300, 13)]
-
     assert breaking_threshold(events, NOON, 17) == 5
     assert breaking_threshold([*events, burst(NOON - DAY, range(160))], NOON, 17) == 8
 
@@ -272,7 +262,6 @@ def test_owners_name_their_sources() -> None:
 async def test_a_rule_that_fails_costs_no_verdict(caplog: pytest.LogCaptureFixture) -> None:
     async with opened(store="memory://", event_rule=f"{__name__}.fails") as room:
         verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
-
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 4
     assert len([record for record in caplog.records if "NEARDUP_EVENT_RULE" in record.message]) == 1
 
@@ -280,7 +269,6 @@ async def test_a_rule_that_fails_costs_no_verdict(caplog: pytest.LogCaptureFixtu
 async def test_a_rule_of_ones_own_says_watch_breaking_or_nothing(caplog: pytest.LogCaptureFixture) -> None:
     async with opened(store="memory://", event_rule=f"{__name__}.says_update") as room:
         verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
-
     assert [verdict.event for verdict in verdicts] == [None] * 5
     assert "'update' is not 'watch', 'breaking' or None" in caplog.text
 

@@ -42,9 +42,7 @@ async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index
                               changes=("dead: 4 -> 12", "hurt: 1 -> 2")))  # fmt: skip
     await joined(index, join("copy", 60, "copy.example", kind="exact"))
     await joined(index, late)
-
     members = await members_in(index, FIRST.id)
-
     assert [each.number for each in members] == [1, 2, 3]
     assert [each.title for each in members] == ["first", "copy", "Später"]
     assert [each.seen_at - START for each in members] == [0, 60, 10]
@@ -56,7 +54,6 @@ async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index
 async def test_joining_again_changes_nothing(index: Index) -> None:
     once = await joined(index, join("copy", 60, "copy.example"))
     again = [await joined(index, join("copy", 60, "copy.example")) for _ in range(3)]
-
     assert again == [once] * 3
     assert len(await members_in(index, FIRST.id)) == 2
 
@@ -66,7 +63,6 @@ async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index)
     await joined(index, join("a", 60, "a.example", owner="press"))
     await joined(index, join("b", 70, "b.example", owner="press"))
     story = await joined(index, join("c", 80))
-
     assert story.items == 4
     assert story.sources == (START, START + 60)
 
@@ -75,7 +71,6 @@ async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index)
 async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index) -> None:
     await joined(index, join("a", 600, "a.example"))
     story = await joined(index, join("b", 60, "a.example"))
-
     assert story.sources == (START, START + 60)
     assert story.times == (START, START + 60, START + 600)
 
@@ -83,10 +78,8 @@ async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index
 @pytest.mark.in_memory
 async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     joins = [join(f"item {n}", n, f"{n % 600}.example") for n in range(900)]
-
     stories = await asyncio.gather(*(joined(index, each) for each in joins))
     story = max(stories, key=lambda each: each.items)
-
     assert (story.items, story.copies) == (901, 900)
     assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
@@ -102,7 +95,6 @@ async def test_who_changes_a_state_is_kept_for_the_report(index: Index) -> None:
     tips = changed("more", "1.example", 12, 70)
     await joined(index, tips)
     await joined(index, changed("again", "1.example", 12, 80))
-
     assert [each.id for each in await members_in(index, FIRST.id)][MOST_MEMBERS_KEPT:] == [tips.member.id]
 
 
@@ -111,7 +103,6 @@ async def test_members_that_count_are_counted_by_language(index: Index) -> None:
     for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
         await joined(index, speaking(f"copy {number}", language))
     await joined(index, replace(speaking("page again", "de"), is_coverage=False))
-
     found = languages_of(await members_in(index, FIRST.id))
     assert list(found.items()) == [("en", 3), ("de", 1), ("eng", 1)]
 
@@ -121,9 +112,7 @@ async def test_each_source_has_the_language_of_its_first_item_also_in_a_united_s
     await joined(index, speaking("a", "ru"))
     moves = beginning("other", 300)
     await joined(index, Join(moves, replace(member("b", 400, "b.example"), language="el")))
-
     story = await index.stories.unite(FIRST.id, moves)
-
     assert list(zip(story.sources, story.source_languages, strict=True)) == [
         (START, ""), (START + 60, "ru"), (START + 300, ""), (START + 400, "el"),
     ]  # fmt: skip
@@ -131,9 +120,7 @@ async def test_each_source_has_the_language_of_its_first_item_also_in_a_united_s
 
 async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:
     late = replace(join("late", -5 * HOUR, "late.example"), counted_at=START + 60)
-
     story = await joined(index, late)
-
     assert story.times == story.sources == (START, START + 60)
     assert await joined(index, replace(late, counted_at=START + 90)) == story
     await index.events.claim(Claim(FIRST.id, "watch"))
@@ -147,7 +134,6 @@ async def test_a_story_lives_as_long_as_documents_join(index: Index) -> None:
         await check(index, Article(f"other {hour}", at=hour * HOUR))
         await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
         story = await joined(index, join(f"copy {hour}", hour * HOUR, "copy.example"))
-
     assert story.items == 31
 
 
@@ -161,7 +147,6 @@ async def test_a_story_has_the_states_that_enough_of_its_sources_print(index: In
     assert (await joined(index, changed("no source", "", 12))).ledger.states == []
     assert (await joined(index, changed("old", "b.example", 4))).ledger.states == []
     story = await joined(index, changed("copy", "c.example", 12))
-
     assert [each.words for each in story.ledger.states] == ["12"]
     assert story.extent.states == 1
     assert len(story.ledger.printed) == 3
@@ -173,7 +158,6 @@ async def test_a_text_that_resembles_only_a_related_one_and_a_text_without_a_sou
     related = replace(related, member=replace(related.member, status="related"), is_coverage=False)
     await joined(index, related)
     story = await joined(index, changed("nobody", "", 12))
-
     assert story.ledger.printed == []
 
 
@@ -181,10 +165,8 @@ async def test_a_text_that_resembles_only_a_related_one_and_a_text_without_a_sou
 async def test_documents_at_once_are_counted_once_and_lose_no_figure(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
     joins = [changed(f"item {n}", f"{n}.example", n % 3 + 1, at=n) for n in range(60)]
-
     await asyncio.gather(*(joined(index, each) for index in indexes for each in joins))
     story = await joined(indexes[0], joins[0])
-
     assert (story.items, len(story.sources)) == (61, 61)
     assert sorted(each.low for each in story.ledger.printed) == sorted(float(n % 3 + 1) for n in range(60))
 
@@ -192,9 +174,7 @@ async def test_documents_at_once_are_counted_once_and_lose_no_figure(open_index:
 async def test_a_purge_forgets_what_a_source_printed(index: Index) -> None:
     for source in "abc":
         await joined(index, changed(source, f"{source}.example", 12))
-
     await index.purge(select("a.example"))
-
     story = await joined(index, changed("d", "d.example", 4))
     assert len(story.ledger.printed) == 3
     assert {each.owner for each in story.ledger.printed} == {
@@ -213,9 +193,7 @@ async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url
     if level == "ended":
         assert await indexes[0].events.claim(Claim(FIRST.id, "watch"))
     claim = Claim(FIRST.id, level, last_source=START + 60)  # type: ignore[arg-type]
-
     answers = await asyncio.gather(*(index.events.claim(claim) for index in indexes * 20))
-
     granted = [answer for answer in answers if answer is not None]
     assert len(granted) == 1
     assert [each.title for each in granted[0].members] == ["first", "copy"]
@@ -253,7 +231,6 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     await indexes[0].events.claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
     assert (await joined(indexes[1], join("copy", 60, "copy.example"))).signalled == Extent(20, 20)
-
     await indexes[2].events.claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
 
@@ -263,7 +240,6 @@ async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Inde
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "breaking"))
     await joined(index, join("new", 120, "new.example"))
-
     assert await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 60)) is None
     assert await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
 
@@ -271,14 +247,11 @@ async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Inde
 async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     assert await index.events.running() == []
-
     await index.events.claim(Claim(FIRST.id, "watch"))
     story = await joined(index, join("new", 120, "new.example"))
-
     assert await index.events.running() == [story]
     assert await index.events.quiet(START + 119) == []
     assert await index.events.quiet(START + 120) == [story]
-
     await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 120))
     assert await index.events.running() == []
 
@@ -296,7 +269,6 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
     await end(FIRST, 60)
     assert await index.events.ended(START + 60) == [sources]
     assert await index.events.ended(START + 61) == []
-
     await end(beginning("second", 7 * DAY), 7 * DAY + 1)
     assert len(await index.events.ended(START)) == 2
     await end(beginning("third", 9 * DAY), 9 * DAY + 1)
@@ -308,7 +280,6 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
     await index.events.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
-
     granted = await index.events.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
     assert granted.claim.signalled == Extent(20, 20, 3)
@@ -324,7 +295,6 @@ async def test_a_text_like_a_rewrite_joins_if_it_is_still_about_the_first(
     rewrite = Article("rewrite", source="b.example", topic="ABCDEVWXYZ")
     third = Article("third", like="rewrite", equal=36, source="c.example", topic=topic)
     decisions = [await decision_on(index, each) for each in (first, rewrite, third)]
-
     assert [(each.verdict.status, each.verdict.match) for each in decisions[1:]] == [
         ("related", first.id),
         ("related", rewrite.id) if joins else ("original", None),

@@ -47,7 +47,6 @@ async def test_a_document_that_fits_two_stories_makes_them_one(newsroom: Newsroo
     second, copy = await publish(newsroom, "second", SECOND, 10 * MINUTE, copies=1)
     (both,) = await publish(newsroom, "both", BOTH, 20 * MINUTE)
     (late,) = await publish(newsroom, "second", SECOND, 30 * MINUTE)
-
     assert (second.status, copy.status) == ("original", "duplicate")
     assert second.story == copy.story != first.story
     assert (both.status, both.story) == ("related", first.story)
@@ -77,7 +76,6 @@ async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None
         await newsroom.publish("second", f"more{number}", 30 * MINUTE + number, text=report("second", SECOND))
     await newsroom.detector.finish(all_over=True)
     events = newsroom.events + newsroom.detector.take_events()
-
     assert {event.story.id for event in events[before:]} == {min(event.story.id for event in events)}
     assert "breaking" not in {event.level for event in events[before:]}
     assert Counter(event.level for event in events)["ended"] == 1
@@ -100,7 +98,6 @@ async def test_a_damaged_story_does_not_hold_up_the_one_it_belongs_to(tmp_path: 
         key = room.detector.index.layout.story(bytes.fromhex(second.story))
         await overwrite(room.detector.index, key, {b"counts": counters})
         (both,) = await publish(room, "both", BOTH, 20 * MINUTE)
-
         assert (both.status, both.story, both.event) == ("related", first.story, "breaking")
         assert first.story not in (await room.detector.final_stories()).values()
 
@@ -136,7 +133,6 @@ async def test_a_replay_says_the_same_every_time_and_over_every_store(
 ) -> None:
     seed = 0
     said = await _judged(seed, store="memory://", run="")
-
     assert said == await _judged(seed, store="memory://", run="")
     assert said[2]  # type: ignore[index]  # final stories
     for name in ("sqlite", "redis"):

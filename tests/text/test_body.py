@@ -24,9 +24,7 @@ def body_of(lines: Sequence[str]) -> Body:
 
 def test_what_is_glued_to_the_last_paragraph_is_a_line_of_its_own() -> None:
     offer = "Get access to the fastest growing newsroom of the land for as little as a coin. Use the code below."
-
     (*_, last), (*_, other) = (body_of([f"{paragraphs(story, 1)[0]}.{offer}"]).read_lines for story in range(2))
-
     assert last[0] == offer
     assert last[1] == other[1]
 

@@ -48,7 +48,6 @@ def test_words_that_a_reader_tells_apart_stay_apart() -> None:
 
 def test_to_fold_again_changes_nothing_and_case_changes_no_length() -> None:
     folded = fold("\n".join(ALL))
-
     assert fold(folded) == folded
     assert len(folded.casefold()) == len(folded)
     assert max(map(len, folded.split("\n"))) == 4
@@ -56,7 +55,6 @@ def test_to_fold_again_changes_nothing_and_case_changes_no_length() -> None:
 
 def test_every_digit_is_ascii_and_ascii_stays_as_it_is() -> None:
     digits = [each for each in ALL if each.isdecimal()]
-
     assert fold("".join(digits)) == "".join(str(unicodedata.decimal(each)) for each in digits)
     assert fold("".join(ALL[:128]) + "é") == "".join(ALL[:128]) + "e"
 
@@ -64,7 +62,6 @@ def test_every_digit_is_ascii_and_ascii_stays_as_it_is() -> None:
 @given(st.text(), st.text())
 def test_each_folded_character_has_its_place(before: str, text: str) -> None:
     folded, composed, places = fold_with_places(f"{before}é{text}")
-
     assert folded == fold(f"{before}é{text}") == "".join(map(fold, composed))
     assert len(places) == len(folded) + 1
     assert all(fold(composed[place]) for place in places[:-1])

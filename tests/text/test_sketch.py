@@ -66,14 +66,12 @@ def test_a_fingerprint_is_the_same_in_every_process_under_every_hash_seed() -> N
         ).stdout
         for seed in ("0", "1", "4711")
     }
-
     assert len(printed) == 1
 
 
 def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
     """These bytes lie in stores: whoever changes them raises NORMALISER, so that old and new never meet."""
     made = fingerprint(ENGLISH, url="wire.example/a", source="wire.example")
-
     assert made.signature[:8].hex() == "c3a6fcf60ad7e95b"
     assert made.text_hash.hex() == "643f136683b432b0"
     assert made.url_hash.hex() == "e669f81a7fffca68"
@@ -105,7 +103,6 @@ def test_how_a_text_is_set_does_not_change_its_fingerprint(variant: str) -> None
 @given(st.text())
 def test_any_text_has_a_fingerprint(text: str) -> None:
     made = fingerprint(text)
-
     assert len(made.text_hash) == 8
     assert len(made.signature) in (0, NEWS.num_perm)
     assert all(0 <= key < 1 << 32 for key in made.identity_keys + made.band_keys)
@@ -117,14 +114,12 @@ def test_any_text_has_a_fingerprint(text: str) -> None:
 @pytest.mark.parametrize("text", [JAPANESE, THAI], ids=["Japanese", "Thai"])
 def test_scripts_without_spaces_are_shingled_by_characters(text: str) -> None:
     letters = fold(text).replace("。", "")
-
     assert fingerprint(text).size == len({letters[start : start + 5] for start in range(len(letters) - 4)})
 
 
 @pytest.mark.parametrize(("text", "cut"), [(JAPANESE, "来月から"), (THAI, "วิศวกร")], ids=["Japanese", "Thai"])
 def test_a_light_edit_in_them_stays_alike(text: str, cut: str) -> None:
     one, other = fingerprint(text), fingerprint(text.replace(cut, "", 1))
-
     assert 0.6 < resemblance(one.signature, other.signature) < 1
 
 
@@ -158,7 +153,6 @@ def test_the_shingles_of_a_mixed_text_are_those_of_its_runs(
 def test_blocks_of_few_words_do_not_enter_the_fingerprint() -> None:
     caption = "Photo by A. Writer for this paper"
     longer = "This block has as many words as is asked for"
-
     with_caption, without = fingerprint(f"{ENGLISH}\n{caption}"), fingerprint(ENGLISH)
     assert with_caption.content_hash != without.content_hash
     assert replace(with_caption, content_hash=without.content_hash) == without
@@ -168,7 +162,6 @@ def test_blocks_of_few_words_do_not_enter_the_fingerprint() -> None:
 
 def test_a_text_under_the_fewest_words_has_no_signature() -> None:
     words = ENGLISH.split()
-
     assert fingerprint(" ".join(words[:19])).signature == b""
     assert fingerprint(" ".join(words[:19])).band_keys == ()
     assert fingerprint(" ".join(words[:20])).signature
@@ -182,16 +175,14 @@ def sign(hashes: NDArray[np.uint32], num_perm: int, seed: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize("true", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -> None:
     numbers = np.random.default_rng(seed).permutation(1 << 20)[:2000].astype(np.uint32) * np.uint32(4093)
     shared = round(1000 * true)
     rest = (1000 - shared) // 2
     a, b = numbers[: shared + rest], np.concatenate([numbers[:shared], numbers[1000 : 1000 + rest]])
     jaccard = shared / (shared + 2 * rest)
-
     estimate = resemblance(sign(a, 128), sign(b, 128))
-
     equal = jaccard + (1 - jaccard) / 256
     assert abs(estimate - jaccard) <= 4 * math.sqrt(equal * (1 - equal) / 128)
 
@@ -205,7 +196,6 @@ def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
     for each in fields(Preset):
         value = getattr(NEWS, each.name)
         changed = replace(NEWS, **{each.name: _another(value)})
-
         assert (changed.config() == NEWS.config()) is (each.name in told_of_two), each.name
 
 
@@ -252,7 +242,6 @@ def test_characters_have_the_tokens_of_one_expression(token: re.Pattern[str]) ->
         chr(code) for code in range(1, 0x10000, 1 if LONG else 3) if unicodedata.category(chr(code)) not in ("Cs", "Cn")
     ]
     lines = [f"a{character}b {character}" for character in characters]
-
     for first in range(0, len(lines), 100):
         text = "\n".join(lines[first : first + 100])
         assert Reading.of(text).tokens() == token.findall(fold(text).casefold())
@@ -264,7 +253,6 @@ def test_tokens_have_one_hash_exactly_where_they_are_the_same(texts: list[str]) 
     one, other = map(Reading.of, texts)
     tokens = one.tokens() + other.tokens()
     hashes = [*one.hashes.tolist(), *other.hashes.tolist()]
-
     assert len(set(tokens)) == len(set(zip(tokens, hashes, strict=True))) == len(set(hashes))
 
 
@@ -286,7 +274,6 @@ async def judge(detector: NearDupDetector, *paragraphs: str) -> Verdict:
 @pytest.mark.parametrize("script", STORIES)
 async def test_copies_are_found_and_stories_kept_apart(detector: NearDupDetector, script: str) -> None:
     ferry, library = STORIES[script]
-
     assert (await judge(detector, *ferry)).status == "original"
     assert (await judge(detector, *library)).status == "original"
     assert (await judge(detector, *ferry)).kind == "exact"
@@ -297,7 +284,6 @@ async def test_copies_are_found_and_stories_kept_apart(detector: NearDupDetector
 @pytest.mark.parametrize("script", STORIES)
 async def test_the_words_of_every_script_are_counted(script: str) -> None:
     body = Sketcher(PRESETS["news"]).read_texts(["\n".join(STORIES[script][0])])[0]
-
     assert body.words >= 30
     assert body.unspaced is (script in ("Han", "Kana", "Thai"))
     assert all(is_long for _, _, is_long in body.read_lines)
@@ -307,7 +293,6 @@ async def test_the_words_of_every_script_are_counted(script: str) -> None:
 async def test_how_a_text_is_encoded_and_set_makes_no_difference(detector: NearDupDetector, script: str) -> None:
     text = "\n".join(STORIES[script][0])
     await judge(detector, text)
-
     for variant in (unicodedata.normalize("NFD", text), text.upper(), f"\ufeff{text}", text.replace("\n", "\r\n")):
         assert (await judge(detector, variant)).kind == "exact"
 

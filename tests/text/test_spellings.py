@@ -120,7 +120,6 @@ async def test_a_text_in_another_spelling_is_a_copy(detector: NearDupDetector, l
     assert change(text) != text
     one = detector.document(text, url="https://one.example/bridge", title=title)
     other = detector.document(change(text), url="https://other.example/p/7", title=change(title))
-
     assert (await detector.check(one)).status == "original"
     verdict = await detector.check(other)
     assert (verdict.status, verdict.would_drop, verdict.changes) == ("duplicate", True, ())

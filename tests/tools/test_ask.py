@@ -35,7 +35,6 @@ async def test_a_changed_figure_is_told_once_with_its_source(room: Newsroom, ask
     await publish_fire(room)
     first = await ask.changes()
     again = await ask.changes(first["next"])
-
     change, *others = [each for each in first["changes"] if not each["is_state"]]
     states = [(each["words"], each["source"]) for each in first["changes"] if each["is_state"]]
     assert states == [("4 dead", "s0.example"), ("12 dead, was 4", "s2.example")]
@@ -52,7 +51,6 @@ async def test_stories_are_told_as_they_are_with_what_is_new(room: Newsroom, ask
     first = await ask.stories(sources=3)
     await publish_fire(room, 4)
     (story,) = (await ask.stories(first["next"]))["stories"]
-
     assert [each["status"] for each in first["stories"][0]["joined"]] == [
         "original",
         "duplicate",
@@ -71,7 +69,6 @@ async def test_each_level_is_told_once_after_a_list_of_what_runs(room: Newsroom,
         await room.publish("fire", f"s{number}", 60 * number)
     (event,) = (await ask.events(empty["next"]))["events"]
     (running,) = (await ask.events())["events"]
-
     assert event["level"] == running["level"] == "breaking"
     assert event["id"] == room.events[0].id == running["id"]
     assert (await ask.story(running["story"]))["measures"]["sources"] == 8
@@ -89,7 +86,6 @@ async def test_an_event_has_the_id_under_which_receivers_got_it(room: Newsroom, 
     (other,) = [each for each in await members_in(room.detector.index, newer) if each.id == newer]
     await room.detector.index.stories.unite(older, other)
     await room.publish("fire", "late", 3600)
-
     told = (await ask.events(empty["next"]))["events"]
     assert {"breaking", "update"} == {each["level"] for each in told}
     assert {(each["id"], each["item"]) for each in told} == known
@@ -99,11 +95,9 @@ async def test_coverage_tells_copies_from_reports(room: Newsroom, ask: Ask) -> N
     for source, body in (("a", BUDGET), ("b", BOTH), ("c", BUDGET)):
         await room.publish("budget", source, 0, text=body, url=f"https://www.{source}.example/budget")
     await room.publish("other", "d", 0)
-
     by_text = await ask.coverage(BUDGET, url="https://new.example/")
     by_url = await ask.coverage(url="https://www.a.example/budget?utm_source=x")
     by_id = await ask.coverage(document=by_text["copies"][0]["id"])
-
     assert by_text["status"] == "duplicate"
     assert [each["source"] for each in by_text["copies"]] == ["a.example", "c.example"]
     assert [each["source"] for each in by_url["reports"]] == ["b.example"]
@@ -155,10 +149,8 @@ async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> 
         await room.publish("storm", source, 60 * number)
     await room.publish("other", "", 0, url="")
     await room.publish("short", "g", 0, text="Too short to be compared.")
-
     answer = await ask.one_site()
     newest = await ask.one_site(most=1)
-
     assert {each["source"] for each in answer["one_site"]} == {"b.example", "d.example"}
     assert (len(newest["one_site"]), newest["left_out"], answer["left_out"]) == (1, 1, 0)
     assert [each["source"] for each in (await ask.one_site(source="d.example"))["one_site"]] == ["d.example"]
@@ -168,9 +160,7 @@ async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> 
 async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
     for source in "ab":
         await room.publish("fire", source, 0, url=f"https://www.{source}.example/fire")
-
     seen = await ask.has_seen("https://a.example/fire?utm_source=x")
-
     assert [each["source"] for each in seen["documents"]] == ["a.example"]
     assert (await ask.has_seen("https://a.example/flood")) == {"seen": False, "documents": []}
 
@@ -197,7 +187,6 @@ async def test_a_log_that_is_full_forgets_the_oldest_and_says_so(
     first = await ask.stories()
     documents = [room.article("fire", f"t{number}", number) for number in range(210)]
     await room.detector.check_in_order(documents)
-
     late = await ask.stories(first["next"])
     assert late["gap"]
     assert not (await ask.stories(late["next"]))["gap"]
@@ -211,5 +200,4 @@ async def test_a_question_that_is_cancelled_leaves_the_window_usable(room: Newsr
     for each in asked:
         each.cancel()
     await asyncio.gather(*asked, return_exceptions=True)
-
     assert len((await ask.stories())["stories"]) == 1

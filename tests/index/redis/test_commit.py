@@ -84,9 +84,7 @@ async def test_a_copy_that_others_register_before_the_commit_is_seen(
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     first = Article(at=HOUR)
     interruptions = interrupt(ours, lambda: check(theirs, first))
-
     match = await check(ours, first.copy(at=HOUR + hours * HOUR))
-
     assert match is not None
     assert match.original == first.id
     assert interruptions.written == [False, True]
@@ -100,9 +98,7 @@ async def test_a_copy_is_seen_whichever_bits_of_its_keys_name_no_shard(
     await together(ours, Article("known"))
     first = next(each for each in (Article(f"{n}", short=True) for n in range(99)) if is_odd(each))
     interruptions = interrupt(ours, lambda: check(theirs, first))
-
     match = await check(ours, first.copy())
-
     assert match is not None
     assert match.original == first.id
     assert interruptions.written == [False, True]
@@ -121,9 +117,7 @@ async def test_each_of_several_documents_sees_what_others_register(
     await together(ours, Article("known"))
     copied = Article("copied")
     interruptions = interrupt(ours, lambda: check(theirs, copied))
-
     found = await together(ours, Article("a"), Article("b"), copied.copy(), Article("c"), copied.copy())
-
     assert [match and match.original for match in found] == [None, None, copied.id, None, copied.id]
     assert interruptions.answers == [1, 1, 0, 1, 0, 1, 1]
 
@@ -161,7 +155,6 @@ async def test_a_commit_whose_answer_was_lost_counts_once(
     index = await open_index(redis_url)
     interrupt(index, loses_answers=99)
     first, copy = Article(), Article()
-
     assert await check(index, first) is None
     match = await check(index, copy)
     assert match is not None
@@ -176,9 +169,7 @@ async def test_a_copy_of_a_document_that_has_to_be_tried_again_is_tried_again_to
     await together(ours, Article("known"))
     first, page = Article("copied"), Article("copied", url="https://a.example/1")
     interruptions = interrupt(ours, lambda: check(theirs, first))
-
     found = await together(ours, page, page, page.copy())
-
     assert [match and match.original for match in found] == [first.id] * 3
     assert len({each for each in interruptions.answers if each != 0}) == 1
 
@@ -235,12 +226,10 @@ async def test_a_swap_whose_answer_was_lost_counts_once(
     index = await open_index(redis_url)
     interruptions = interrupt(index, loses_answers=99)
     joins = [join(str(number), MINUTE, f"{number}.example") for number in range(5)]
-
     assert (await joined(index, *joins)).items == 6
     united = await index.stories.unite(FIRST.id, OTHER)
     claim = Claim(FIRST.id, "breaking", extent=united.extent, token="0" * 16)
     granted = await index.events.claim(claim)
-
     assert (united.items, united.joined) == (7, 7)
     assert granted is not None
     assert granted == await index.events.claim(claim)
@@ -255,7 +244,6 @@ async def test_a_delivery_is_repeated_if_others_change_what_it_reads(
     await index.runs.beat()
     article = Article()
     await check(index, article)
-
     interruptions = interrupt(index, lambda: other.runs.settle([article.id], WITHDRAWN))
     await index.runs.settle([article.id], DELIVERED)
     assert await index.documents.records() == [], "a record that was removed stays removed"
@@ -298,7 +286,6 @@ async def test_what_was_learned_is_added_once_if_its_answer_was_lost(
     interrupt(index, loses_answers=99)
     counted = pack_counts(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
     learned = KnownBoilerplate((b"line",), (b"document",))
-
     assert unpack_counts(await index.learned.add_frequencies("x", counted))[0] == 3
     assert unpack_counts(await index.learned.add_frequencies("x", NOTHING))[0] == 3
     assert await index.learned.exchange_boilerplate({b"site": learned}) == {b"site": learned}
@@ -311,5 +298,4 @@ async def test_grants_that_nobody_confirms_are_not_kept_without_end(
     await joined(index, join("a", MINUTE, "a.example"))
     for level, token in (("watch", "a"), ("breaking", "b")):
         assert await index.events.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
-
     assert [each.claim.token for each in await index.events.take_over(0)] == ["a"]

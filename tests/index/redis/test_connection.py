@@ -92,7 +92,6 @@ def test_a_wrong_url_is_told_the_right_one(url: str, mend: str) -> None:
 def test_no_error_shows_a_password(url: str) -> None:
     with pytest.raises(SettingsError) as caught:
         NearDupSettings.from_mapping({"NEARDUP_STORE": url})
-
     assert "s3c" not in str(caught.value)
     assert "s3c" not in without_password(url)
 
@@ -103,10 +102,8 @@ def test_no_error_shows_a_password(url: str) -> None:
 @pytest.mark.slow
 async def test_a_certificate_that_is_not_trusted_names_the_mend(open_index: OpenIndex, fleet: Fleet) -> None:
     url = fleet.url("tls").partition("?")[0]
-
     with pytest.raises(StoreError, match=r"ssl_ca_certs=/path/ca\.pem") as caught:
         await open_index(url)
-
     assert not isinstance(caught.value, StoreUnavailable)
 
 
@@ -142,7 +139,6 @@ async def test_a_user_of_one_namespace_is_kept_to_it(
     with redis_server.client() as client:
         client.execute_command("ACL SETUSER", "one", "on", ">pw", f"~{{neardup:{namespace}-1:*", *rights)
     url = redis_server.url.replace("redis://", "redis://one:pw@")
-
     own = await open_index(url, namespace="-1")
     assert await check(own, Article()) is None
     with pytest.raises(StoreError, match="the user's ACL"):

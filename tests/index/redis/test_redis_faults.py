@@ -108,11 +108,9 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
     await detector.open()
     _to_pause.append(redis_server)
     _asked.clear()
-
     verdicts = await detector.check_in_order([detector.document(text("fire")) for _ in range(16)])
     assert detector.breaker.is_open
     redis_server.resume()
-
     assert len(_asked) == 1
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 15
     await detector.close()
@@ -127,7 +125,6 @@ async def test_the_log_warns_once_of_a_server_that_evicts(
     redis_server.execute("ACL", "SETUSER", "default", right)
     index = await open_index(redis_server.url)
     await index.open()
-
     assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
     assert caplog.text.count("Use noeviction") == warnings
 
@@ -146,7 +143,6 @@ async def test_a_copy_is_registered_with_its_story_or_not_at_all(
             network.lose_answers(0)
         registered = len(await room.detector.index.documents.records()) == 2
         members = await members_in(room.detector.index, original.story or "")
-
     assert [each.source for each in members] == (["wire.example", "copier.example"] if registered else [])
 
 
@@ -184,9 +180,7 @@ async def _mixed_run(url: str, namespace: str, documents: int) -> list[str]:
 async def test_every_key_expires_and_is_of_the_namespace(fleet: Fleet, namespace: str, kind: str) -> None:
     client = open_client(fleet.url(kind))
     before = set(client.scan_iter())
-
     statuses = await _mixed_run(fleet.url(kind), namespace, 160)
-
     keys = set(client.scan_iter()) - before
     assert {"original", "duplicate"} <= set(statuses)
     assert {name.decode().partition("}:")[2].partition(":")[0] for name in keys} >= {"records", "bands", "story"}
@@ -224,7 +218,6 @@ async def test_a_process_under_load_has_at_most_four_connections(redis_server: R
     ]
     work = [asyncio.create_task(detector.check(each)) for each in documents]
     work += [asyncio.create_task(Ask(detector).events()) for _ in range(20)]  # type: ignore[arg-type]
-
     assert 1 < await _most_connections(redis_server, asyncio.gather(*work)) <= 4
     await asyncio.gather(*work)
     await detector.close()
@@ -278,6 +271,5 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
 
     with pytest.raises(StoreError, match=f"^{re.escape(name)} is of another type than .*delete this key") as raised:
         await use_all()
-
     assert not isinstance(raised.value, StoreUnavailable)
     assert redis_keys.get(name) == b"somebody else's"

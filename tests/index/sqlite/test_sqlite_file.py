@@ -75,10 +75,8 @@ async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
 ) -> None:
     sql.executescript(statements)
     before = _content(file)
-
     with pytest.raises(StoreError, match=rf"window\.sqlite.*{words}.*move it away, or set NEARDUP_STORE"):
         await open_index(f"sqlite:///{file}")
-
     assert _content(file) == before
     assert [each.name for each in file.parent.iterdir()] == [file.name]
 
@@ -140,7 +138,6 @@ def _repeated(texts: list[str]) -> list[str]:
 async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, sql: sqlite3.Connection) -> None:
     _, original, _ = await _used(open_index, file)
     index = await open_index(f"sqlite:///{file}", timeout=0.1)
-
     sql.execute("BEGIN IMMEDIATE")
     found = await index.documents.records()
     summary = await index.summary()
@@ -148,7 +145,6 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     members = await members_in(index, original.id)
     would_go = await index.purge(Selection(source="wire.example", source_hash=SOURCE), dry_run=True)
     sql.execute("ROLLBACK")
-
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
 
 
@@ -252,7 +248,6 @@ async def test_damaged_data_do_not_count_as_a_lost_store(file: Path, caplog: pyt
         documents = [room.article(number, "wire", 0) for number in range(3)]
         with _failing(file, documents[0].id):
             verdicts = [await room.detector.check(each) for each in (*documents, documents[0])]
-
     assert [verdict.status for verdict in verdicts] == ["unchecked", "original", "original", "unchecked"]
     assert verdicts[0].reason == "store-unavailable"
     (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")

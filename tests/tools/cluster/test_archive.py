@@ -238,14 +238,14 @@ def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str
 
 def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In bounded memory: also if the postings of one key are in several spans of time, runs and files."""
-    monkeypatch.setattr(exchange, "_MOST_BUFFERED", 500)
-    monkeypatch.setattr(verdicts, "_MOST_IN_MEMORY", 300)
+    monkeypatch.setattr(exchange, "_MOST_BUFFERED", 170)
+    monkeypatch.setattr(verdicts, "_MOST_IN_MEMORY", 100)
     draw = np.random.default_rng(1)
-    seconds = draw.permutation(3000) * 16
-    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000)
+    seconds = draw.permutation(1000) * 48
+    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 1000)
     settings = NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200})
     job = exchange.Job(tmp_path, settings, (Path("in.jsonl"),), tmp_path)
-    for task, part in enumerate(np.array_split(np.arange(3000), 3)):
+    for task, part in enumerate(np.array_split(np.arange(1000), 3)):
         with exchange.writing(job.file("postings", task), exchange.POSTINGS) as add:
             add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
     with exchange.writing(job.file("ids", 0)) as add:

@@ -73,15 +73,16 @@ def test_eval_prints_a_table_of_every_protocol(neardup: Neardup, gold: Path) -> 
 
 def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
     found, of_stories = (
-        json.loads(neardup("eval", str(gold), "--label", label, "--json").stdout) for label in ("cluster", "merged")
+        json.loads(neardup("eval", str(gold), "--label", label, "--seeds", "2", "--json").stdout)
+        for label in ("cluster", "merged")
     )
-    assert (found["documents"], found["background"], found["errors"], found["orders"]) == (13, 0, 0, 5)
+    assert (found["documents"], found["background"], found["errors"], found["orders"]) == (13, 0, 0, 2)
     assert (found["clusters"], of_stories["clusters"]) == (4, 3)
     merged = of_stories["protocols"]
     assert tuple(merged) == ("online", "pairwise", "b-cubed")
     for protocol in merged:
         assert {merged[protocol][name] for name in ("precision", "recall", "f1")} == {1.0}
-        assert merged[protocol]["f1_by_order"] == [1.0] * 5
+        assert merged[protocol]["f1_by_order"] == [1.0] * 2
     # Storm and gale are one story: of the 6 + 28 pairs in stories, 6 + 12 are in clusters.
     assert found["protocols"]["pairwise"]["precision"] == round(18 / 34, 4)
     assert found["protocols"]["pairwise"]["recall"] == 1
@@ -91,9 +92,8 @@ def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
 def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
     rows = [{"id": "copy", "text": edited(story(3), 5)}, *({"id": n, "text": story(50 + n)} for n in range(5))]
     background = write_lines(tmp_path / "background.jsonl", rows)
-    found = json.loads(
-        neardup("eval", str(gold), "--label", "merged", "--background", str(background), "--json").stdout
-    )
+    given = "--label", "merged", "--background", str(background), "--seeds", "1"
+    found = json.loads(neardup("eval", str(gold), *given, "--json").stdout)
     assert (found["documents"], found["background"]) == (13, 6)
     online = found["protocols"]["online"]
     # 3 + 7 links are right; one more, of the copy and the chess story, is not.

@@ -71,7 +71,6 @@ def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     assert findings(project.folder)[1]["add-on"]["state"] == "ok"
 
 
-@pytest.mark.every_store
 def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespace: str, tmp_path: Path) -> None:
     status, found = findings(tmp_path, "--store", shared_url, "--namespace", namespace)
     assert status == 0, found
@@ -94,7 +93,6 @@ def test_the_webhook_gets_a_test_event(receiver: Receiver, tmp_path: Path) -> No
     assert report["headline"] == title
     assert message_of(report).title == "Test: no event, only a message"
     assert report["id"] in found["webhook"]["found"]
-
     assert "webhook" not in findings(tmp_path, "--no-events", *hook)[1]
     assert len(receiver.requests) == 1
 
@@ -179,7 +177,6 @@ def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) ->
 @pytest.mark.parametrize("option", ["--window", "--json"])
 def test_a_command_without_its_server_names_the_setting(tmp_path: Path, option: str) -> None:
     done = neardup(tmp_path, "watch", option, "--store", "redis://127.0.0.1:1/0")
-
     assert done.returncode == 2
     assert "redis://127.0.0.1:1" in done.stderr
     assert "scrapy neardup doctor checks NEARDUP_STORE" in done.stderr

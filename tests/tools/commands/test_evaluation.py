@@ -242,7 +242,6 @@ async def test_comparison_of_two_reports_of_one_form() -> None:
         )
 
     comparison = await compare(report("Harbour Optics", 12, 3), report("Northern Cement", 31, 14), NearDupSettings())
-
     assert comparison.status == "original"
     assert comparison.why[-1] == "two reports of one form, filled in with other names or figures"
 

@@ -89,7 +89,6 @@ def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     other = site.publish("/other", page(article("other")))
     for urls in ([*wire[:2], other], wire[2:]):
         project.crawl(ITEM_A_PAGE, urls=urls)
-
     done = neardup(project.folder, "watch", "--json", "--store", "sqlite:///.scrapy/neardup.sqlite")
     assert done.returncode == 0, done.stderr
     view = json.loads(done.stdout)

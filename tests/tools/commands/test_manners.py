@@ -111,7 +111,6 @@ def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
     assert (copy["url"], copy["like"]) == (COPY, "copy")
     (wire,) = map(json.loads, neardup(folder, "explain", copy["id"], *window).stdout.splitlines())
     assert wire["url"] == WIRE
-
     missing = neardup(folder, "explain", "0123456789abcdef", *window)
     assert missing.returncode == 2
     assert "the window has no document with this id" in missing.stderr

@@ -58,7 +58,6 @@ async def _status(detector: NearDupDetector, text: str, url: str = "") -> str:
 async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, source: str) -> None:
     assert await detector.purge(source=source, dry_run=True) == 2, "its document and the copy that names it"
     assert await detector.purge(source=source) == 2
-
     assert (await detector.index.summary()).documents == 1
     assert await _status(detector, ONE) == "original"
     assert await _status(detector, TWO) == "duplicate"
@@ -74,9 +73,7 @@ async def test_a_story_goes_with_its_original_and_their_copies(detector: NearDup
 async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> None:
     story = (await detector.check(detector.document(ONE))).story
     assert story is not None
-
     assert await detector.purge(source="copy.example") == 1
-
     assert await _status(detector, ONE) == "duplicate"
     assert "copy.example" not in {member.source for member in await members_in(detector.index, story)}
 
@@ -84,7 +81,6 @@ async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> N
 @pytest.mark.every_store
 async def test_purging_all_leaves_no_document_and_no_story(detector: NearDupDetector) -> None:
     assert await detector.purge() == 3
-
     summary = await detector.index.summary()
     assert (summary.documents, summary.stories, summary.events) == (0, 0, 0)
     assert await _status(detector, ONE) == "original"
@@ -95,11 +91,9 @@ async def test_nothing_is_purged_of_another_source_page_or_namespace(
 ) -> None:
     other = NearDupDetector(NearDupSettings(store=store_url, namespace=f"{namespace}-2"))
     await other.open()
-
     assert await other.purge() == 0
     assert await detector.purge(source="example.org") == 0
     assert await detector.purge(url="https://www.wire.example/ab") == 0
-
     assert (await detector.index.summary()).documents == 3
     await other.close()
 
@@ -115,9 +109,7 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     (tipping,) = [each.id for each in await members_in(detector.index, story) if each.source == "copy.example"]
     for key, item, token in ((story, tipping, TOKENS[0]), (other_story, other.id, TOKENS[1])):
         assert await detector.index.events.claim(Claim(key, "watch", token=token, item=item))
-
     await detector.purge(source=purged)
-
     assert [each.claim.token for each in await detector.index.events.take_over(0)] == [TOKENS[1]]
 
 
@@ -146,7 +138,6 @@ def documents_in(project: Path) -> int:
 
 def test_status_shows_the_window_of_the_project(project: Path) -> None:
     done = neardup(project, "watch", "--window")
-
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
     for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z │ 3", "window 24 hours", "threshold 0.45", "SQLite"):
@@ -164,7 +155,6 @@ def test_purge_asks_and_takes_no_for_an_answer(
     project: Path, arguments: tuple[str, ...], answer: str, what: str
 ) -> None:
     done = neardup(project, "purge", *arguments, answer=answer)
-
     assert done.returncode == 1
     assert done.stderr.startswith("Remove from namespace 'papers' in ")
     assert f"{what} [y/N]" in done.stderr
@@ -182,7 +172,6 @@ def test_purge_asks_and_takes_no_for_an_answer(
 )
 def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answer: str, left: int) -> None:
     done = neardup(project, "purge", *arguments, answer=answer)
-
     assert (done.returncode, done.stdout.strip()) == (0, f"Removed {counted(3 - left, 'document')}.")
     assert documents_in(project) == left
 
@@ -190,7 +179,6 @@ def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answ
 @pytest.mark.parametrize(("option", "value"), [("--source", "example.org"), ("--url", "https://www.wire.example/typo")])
 def test_purge_of_what_is_not_there_says_so(project: Project, option: str, value: str) -> None:
     done = neardup(project, "purge", option, value, "--yes")
-
     assert (done.returncode, done.stdout) == (0, "Removed 0 documents.\n")
     assert done.stderr.startswith(f"The window has no document of {value}. Check the spelling.")
     assert "Feeds may hold" not in done.stderr

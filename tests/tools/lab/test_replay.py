@@ -242,9 +242,7 @@ def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_PRESET": "nrc"}
     project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_PRESET_OPTIONS": {"num_perm": 10}})
     project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
-
     process = project.start("neardup", "replay", "input.jsonl", "--json", *options)
     output, _ = process.communicate(timeout=240)
-
     assert process.returncode == code
     assert said in output

@@ -27,10 +27,10 @@ def test_axe_finds_no_fault(browser: Browser, day_report: Path) -> None:
                 press(page, "j", "j")
                 page.locator("#story .compare .sides ins").first.wait_for()
             found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
-            page.emulate_media(color_scheme="dark")
-            found += page.evaluate("axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] })")[
-                "violations"
-            ]
+            if part in ("news", "drops", "compare"):
+                page.emulate_media(color_scheme="dark")
+                contrast = "axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] })"
+                found += page.evaluate(contrast)["violations"]
             assert [(part, fault["id"], [node["target"] for node in fault["nodes"]]) for fault in found] == []
 
 

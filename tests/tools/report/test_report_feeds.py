@@ -149,7 +149,6 @@ def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Pat
     assert "2 of 3 items are without a document of its id or url in other.jsonl." in [
         each.text for each in report.notes
     ]
-
     recorded.write_text(json.dumps(rows[1]) + "\n", encoding="utf-8")
     notes = build_report(gather([feed], NearDupSettings(), [recorded])).notes
     assert "3 of 3 items are without a document of its id or url in other.jsonl." in [each.text for each in notes]

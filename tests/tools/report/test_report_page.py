@@ -274,9 +274,7 @@ def test_a_page_lists_all_stories_that_changed_before_others(tmp_path: Path) -> 
     changed = [item(20, neardup_story="e" * 16, published=1_600_000_000), item(21, "update", neardup_story="e" * 16)]
     rows = gather([feed_of([*plain, *changed], tmp_path)], NearDupSettings()).rows
     links = Links(rows)
-
     chosen = choose_stories(group_stories(rows, links), 1_000_000, 2)
-
     assert [len(story.members) for story in chosen] == [2]
 
 
