@@ -89,10 +89,7 @@ class StoryTracker:
         self._note_final(join.story, story.id)
         if story.is_muted:
             return None
-        level = self._due(story, join.time)
-        if level is None and not story.is_running:
-            return None
-        return await self._signal(level, story, join)
+        return await self._signal(self._due(story, join.time), story, join)
 
     async def _unite(self, story: Story, other: Member) -> Story:
         try:
@@ -137,9 +134,9 @@ class StoryTracker:
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
             level = "update"
-            has_ended = bool(story.levels) and not story.is_running
             # A document that came together with those that raised the event knows of no signal.
-            if has_ended or (story.signalled != Extent() and not story.extent.warrants_update(story.signalled)):
+            is_told = story.signalled != Extent() and not story.extent.warrants_update(story.signalled)
+            if is_told or not story.is_running:
                 return None
         lead = find_lead(join.document.title, join.document.text) if join.document else ""
         claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=lead)
@@ -179,8 +176,7 @@ class StoryTracker:
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
         counts = Counter(filter(str.isalpha, story.source_languages))
-        most = max(counts.values(), default=0)
-        common = [language for language, count in counts.items() if count == most]
+        common = [language for language, count in counts.items() if count == max(counts.values())]
         if not common or not self._bursts.keys() >= {*common}:
             return self.breaking_over
         of_few = max(self._bursts[language] for language in common)
