@@ -241,8 +241,9 @@ class Pair:
         if self.new.vector and self.old.vector:
             return 1
         less = is_caseless(self.new.names, self.old.names)
-        beside = (max(0, least - less) for bits, least in OTHER_NAMES if self.tolls.bits >= bits)
-        others = next(beside, LEAST_COMMON_NAMES)
+        others = next(
+            (max(0, least - less) for bits, least in OTHER_NAMES if self.tolls.bits >= bits), LEAST_COMMON_NAMES
+        )
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
     @cached_property

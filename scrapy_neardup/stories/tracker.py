@@ -166,8 +166,9 @@ class StoryTracker:
 
     def note_owners(self, documents: Iterable[Document], owner_of: Callable[[str], str]) -> None:
         """Note who prints in which language: how many do decides how many make an event."""
-        known = (each for each in documents if each.language and each.source)
-        self._owners.update(owner_in(each.language, owner_of(each.source)) for each in known)
+        self._owners.update(
+            owner_in(each.language, owner_of(each.source)) for each in documents if each.language and each.source
+        )
 
     async def _note_owners(self, now: int) -> None:
         self._bursts = bursts_of_few(await self._events.note_owners(self._owners, now), now)
@@ -228,8 +229,9 @@ class StoryTracker:
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
         events = await self._events.ended(max(0, now - HISTORY - DAY))
-        limits = self._events_per_day, self._min_sources
-        return Threshold(*(breaking_threshold(events, time, *limits) for time in (now, now - DAY)))
+        return Threshold(
+            *(breaking_threshold(events, at, self._events_per_day, self._min_sources) for at in (now, now - DAY))
+        )
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
