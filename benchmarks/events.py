@@ -77,9 +77,9 @@ class TallyStore:
     ) -> list[Granted]:
         return []
 
-    async def running(self, quiet_since: int | None = None) -> list[Story]:
+    async def quiet(self, since: int) -> list[Story]:
         stories = [self._tallies[key].story(bytes.fromhex(key), self._ledger) for key in sorted(self._open)]
-        return [story for story in stories if quiet_since is None or story.sources[-1] <= quiet_since]
+        return [story for story in stories if story.sources[-1] <= since]
 
     async def note_owners(self, seen: Collection[bytes], now: int) -> dict[bytes, tuple[int, int]]:
         return {}
