@@ -38,6 +38,7 @@ MOST_CASELESS_NAMES = 32  # of a text in a script without capitals
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
 FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
+OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
 CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
 _KEYS = 4
@@ -207,6 +208,12 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
         return SharedTolls(len(equal), sum(equal), is_risen=False)
     pairs = [(before.get(kind, 0), value) for kind, value in tolls.items()]
     return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
+
+
+def names_beside(tolls: SharedTolls, a: bytes, b: bytes) -> int:
+    """Return how many names two languages must share beside equal tolls: one less if a text has no capitals."""
+    less = is_caseless(a, b)
+    return next((max(0, least - less) for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
 
 
 def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:

@@ -30,9 +30,6 @@ FIRST_COSINE_IF_STRONG = 0.05
 # containment of two texts, overlap of two titles
 PHRASE = 0.03
 TITLE_WORDS = 0.26
-WEAK_SCORE = 0.34  # a lower one needs this overlap of titles, or this cosine of names
-WEAK_TITLE_WORDS = 0.4
-WEAK_NAMES = 0.25
 SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
 _LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
@@ -213,14 +210,11 @@ def only_terms_in_common(pair: Pair) -> Finding | None:
         return None
     new, old = pair.new.names, pair.old.names
     names = len(shared_terms(new, old))
-    least = TERMS_ONLY_SCORE
     share_words = pair.likeness.containment >= PHRASE or pair.title_overlap >= TITLE_WORDS
     if share_words and (names or not (new and old)):
-        least = WEAK_SCORE
-        if pair.title_overlap > WEAK_TITLE_WORDS or topic_cosine(new, old) > WEAK_NAMES:
-            return None
+        return None
     shared = f"names in common {names}, titles {pair.title_overlap:.2f}, containment {pair.likeness.containment:.2f}"
-    return too_low(shared, Measured("score of the topics", pair.topic_score, least))
+    return too_low(shared, Measured("score of the topics", pair.topic_score, TERMS_ONLY_SCORE))
 
 
 def far_from_first(pair: Pair) -> Finding | None:

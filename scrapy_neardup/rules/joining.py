@@ -58,8 +58,7 @@ def join_of(
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
-    pairs = [each.pair for each in (match, page) if each]
-    comparisons = [each.comparison for each in pairs if each.comparison]
+    comparisons = [each.pair.comparison for each in (match, page) if each and each.pair.comparison]
     url, title = (match.original_url, match.original_title) if is_first else ("", "")
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.

@@ -198,8 +198,8 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
         granted = not levels & BREAKING
         levels = WATCH | BREAKING
     elif claim.level == "update":
-        goes_on = counters.is_open or (levels and claim.extent.states > signalled.states)
-        granted = bool(goes_on) and claim.extent.warrants_update(signalled)
+        goes_on = 0 < levels < ENDED or claim.extent.states > signalled.states
+        granted = levels > 0 and goes_on and claim.extent.warrants_update(signalled)
         levels &= ~ENDED
     else:
         granted = counters.is_open and counters.newest_source <= claim.last_source

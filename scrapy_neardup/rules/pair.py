@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, SharedTolls, is_caseless, names_score, shared_tolls
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, SharedTolls, names_beside, names_score, shared_tolls
 from scrapy_neardup.evidence.page_lines import Side
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
@@ -24,8 +24,6 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
-# Names that two languages need beside equal tolls of so many bits; one less if a text has no capitals.
-OTHER_NAMES = ((6, 0), (3.3, 1))
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -238,10 +236,7 @@ class Pair:
         """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        less = is_caseless(self.new.names, self.old.names)
-        beside = (max(0, least - less) for bits, least in OTHER_NAMES if self.tolls.bits >= bits)
-        others = next(beside, LEAST_COMMON_NAMES)
-        return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
+        return min(LEAST_COMMON_NAMES, self.tolls.equal + names_beside(self.tolls, self.new.names, self.old.names))
 
     @cached_property
     def term_score(self) -> float:

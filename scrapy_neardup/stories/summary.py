@@ -48,6 +48,7 @@ def read_change(line: str) -> FigureChange:
 
 
 _FEWEST_VOTERS = 3
+_CLEARLY = 1.5  # times as well, so that an older title is no side article beside the newer ones
 _FEWEST_WORDS = 3
 _LONGEST_FILLER = 3  # characters of words that say little
 _BEGINNING = 6  # characters of a word; the rest is its ending
@@ -59,8 +60,9 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
     ``members`` are in the order they joined. It is the title that agrees best with the newest titles of the newer half
-    of the owners, of two the newer one. If none of them agree, it is the first title. A title that is cut or has one or
-    two words is passed over, and one that has a figure of ``outdated``; these are values that newer ones have replaced.
+    of the owners, of two the newer one; an older one must agree clearly better. If none agree, it is the first title.
+    Passed over are titles that are cut or have one or two words, and those that have a figure of ``outdated``; these
+    are values that newer ones have replaced.
     """
     titles = _titles_of(members)
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
@@ -70,11 +72,17 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
         if member.owner and (not languages or member.language in ("", languages[0][0])):
             newest.pop(member.owner, None)  # an owner's place is that of its newest title
             newest[member.owner] = title
-    voters = list(newest.values())[-max(_FEWEST_VOTERS, math.ceil(len(newest) / 2)) :]
-    support = [sum(_agreement(title, other) for other in voters) for title in voters]
-    best = max(range(len(voters)), key=lambda place: (support[place], place), default=-1)
-    if best >= 0 and support[best] > _agreement(voters[best], voters[best]):
-        return voters[best]
+    own = list(newest.values())
+    older = max(0, len(own) - max(_FEWEST_VOTERS, math.ceil(len(own) / 2)))
+
+    def support(place: int) -> float:
+        others = [title for other, title in enumerate(own) if other >= older and other != place]
+        agreed = sum(_agreement(own[place], each) for each in others) / max(1, len(others))
+        return agreed if place >= older else agreed / _CLEARLY
+
+    best = max(range(len(own)), key=lambda place: (support(place), place), default=-1)
+    if best >= 0 and support(best) > 0:
+        return own[best]
     return next((title for _, title in current), "")
 
 

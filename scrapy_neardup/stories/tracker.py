@@ -89,10 +89,7 @@ class StoryTracker:
         self._note_final(join.story, story.id)
         if story.is_muted:
             return None
-        level = self._due(story, join.time)
-        if level is None and not story.is_running:
-            return None
-        return await self._signal(level, story, join)
+        return await self._signal(self._due(story, join.time), story, join)
 
     async def _unite(self, story: Story, other: Member) -> Story:
         try:
@@ -137,9 +134,9 @@ class StoryTracker:
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
             level = "update"
-            has_ended = bool(story.levels) and not story.is_running
             # A document that came together with those that raised the event knows of no signal.
-            if has_ended or (story.signalled != Extent() and not story.extent.warrants_update(story.signalled)):
+            is_told = story.signalled != Extent() and not story.extent.warrants_update(story.signalled)
+            if is_told or not story.is_running:
                 return None
         lead = find_lead(join.document.title, join.document.text) if join.document else ""
         claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=lead)
@@ -169,8 +166,9 @@ class StoryTracker:
 
     def note_owners(self, documents: Iterable[Document], owner_of: Callable[[str], str]) -> None:
         """Note who prints in which language: how many do decides how many make an event."""
-        known = (each for each in documents if each.language and each.source)
-        self._owners.update(owner_in(each.language, owner_of(each.source)) for each in known)
+        self._owners.update(
+            owner_in(each.language, owner_of(each.source)) for each in documents if each.language and each.source
+        )
 
     async def _note_owners(self, now: int) -> None:
         self._bursts = bursts_of_few(await self._events.note_owners(self._owners, now), now)
@@ -179,8 +177,7 @@ class StoryTracker:
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
         counts = Counter(filter(str.isalpha, story.source_languages))
-        most = max(counts.values(), default=0)
-        common = [language for language, count in counts.items() if count == most]
+        common = [language for language, count in counts.items() if count == max(counts.values())]
         if not common or not self._bursts.keys() >= {*common}:
             return self.breaking_over
         of_few = max(self._bursts[language] for language in common)
@@ -232,8 +229,9 @@ class StoryTracker:
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
         events = await self._events.ended(max(0, now - HISTORY - DAY))
-        limits = self._events_per_day, self._min_sources
-        return Threshold(*(breaking_threshold(events, time, *limits) for time in (now, now - DAY)))
+        return Threshold(
+            *(breaking_threshold(events, at, self._events_per_day, self._min_sources) for at in (now, now - DAY))
+        )
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:

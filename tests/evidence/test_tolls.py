@@ -71,7 +71,7 @@ def test_the_harm_of_a_beginning_is_that_of_its_tolls(title: str) -> None:
 
 
 def test_a_fear_is_no_toll_but_tells_the_event() -> None:
-    title = "Landslide: 100 people feared dead"
+    title = "Landslide: 100 people feared killed"
     assert tolls_of(title, "", "en") == []
     assert harm_of_head(title, "", "en") == [(1, 100)]
 

@@ -181,6 +181,11 @@ def test_the_headline_is_no_side_article_however_new_or_old() -> None:
     opinion = "An expert on steel explains what he would have done"
     newest = "Second body after bridge collapse"
     assert headline_of(copies("Bridge closed", event, same, newest, opinion)) in (same, newest)
+    asides = (
+        "Divers of the county and how they train for the winter",
+        "A diver shows holiday pictures of his boat, county laughs",
+    )
+    assert headline_of(copies(event, same, newest, "Second body found after collapse of bridge", *asides)) not in asides
 
 
 def test_words_agree_in_any_grammatical_form() -> None:

@@ -206,7 +206,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     """
     if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
-    head = fold(f"{title}\n{text[:_LONGEST]}").casefold().replace("feared dead", "dead")
+    head = fold(f"{title}\n{text[:_LONGEST]}").casefold().replace("feared ", "")
     lines = _LINES.split(head)
     if not any(map(_counts_harm, lines)):
         return []
