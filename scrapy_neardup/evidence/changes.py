@@ -110,7 +110,7 @@ def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[s
     values = (
         (line, each)
         for line in lines
-        if _DIGITS.search(line)
+        if any(number not in other.text for number in _DIGITS.findall(line))
         for each in _values_of(line, tokens_of(line, own.language), crosses=False)
     )
     return [
@@ -189,12 +189,15 @@ def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Va
         start -= len(bound)
         before = takewhile(lambda each: crosses or not each.closes, reversed(tokens[max(0, start - _REACH) : start]))
         is_in_brackets = at > 0 and token.closes and tokens[at - 1].closes  # "men (9) and women (4)"
-        last = next(
-            (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets)), _REACH
-        )
-        behind = tokens[end : end + min(last, _REACH)]
+        behind = _clause_behind(tokens, end, is_in_brackets=is_in_brackets)
         found.append(_Value(token, figure, [*bound, *shown], unit, bool(bound), [*before], [*behind]))
     return found
+
+
+def _clause_behind(tokens: Sequence[Token], end: int, *, is_in_brackets: bool) -> Sequence[Token]:
+    """Return the words behind a value, up to the end of its clause. The bracket behind it is no end."""
+    closing = (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets))
+    return tokens[end : end + min(next(closing, _REACH), _REACH)]
 
 
 def _is_value(token: Token, at: int) -> bool:
