@@ -110,7 +110,7 @@ def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[s
     values = (
         (line, each)
         for line in lines
-        if _DIGITS.search(line)
+        if any(number not in other.text for number in _DIGITS.findall(line))
         for each in _values_of(line, tokens_of(line, own.language), crosses=False)
     )
     return [
@@ -175,7 +175,6 @@ def _best_pairs(olds: Sequence[_Value], news: Sequence[_Value]) -> dict[tuple[st
 
 def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Value]:
     """Return the values of a sentence. The words before a value may stand before a comma only if it ``crosses``."""
-    tokens = _without_brackets(tokens)
     figures = [*find_figures(text)]
     found = []
     for at, token in enumerate(tokens):
@@ -189,19 +188,16 @@ def _values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[_Va
         bound = _bound(tokens[:start]) if token.kind == "number" else []
         start -= len(bound)
         before = takewhile(lambda each: crosses or not each.closes, reversed(tokens[max(0, start - _REACH) : start]))
-        last = next((n for n, each in enumerate(tokens[end - 1 :]) if each.closes), _REACH)
-        behind = tokens[end : end + min(last, _REACH)]
+        is_in_brackets = at > 0 and token.closes and tokens[at - 1].closes  # "men (9) and women (4)"
+        behind = _clause_behind(tokens, end, is_in_brackets=is_in_brackets)
         found.append(_Value(token, figure, [*bound, *shown], unit, bool(bound), [*before], [*behind]))
     return found
 
 
-def _without_brackets(tokens: Sequence[Token]) -> list[Token]:
-    """Return tokens without the brackets around a value: "men (9) and women (4)"."""
-    found = [*tokens]
-    for at in range(1, len(found)):
-        if found[at].kind == "number" and found[at - 1].closes and found[at].closes:
-            found[at - 1 : at + 1] = [each._replace(closes=False) for each in found[at - 1 : at + 1]]
-    return found
+def _clause_behind(tokens: Sequence[Token], end: int, *, is_in_brackets: bool) -> Sequence[Token]:
+    """Return the words behind a value, up to the end of its clause. The bracket behind it is no end."""
+    closing = (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets))
+    return tokens[end : end + min(next(closing, _REACH), _REACH)]
 
 
 def _is_value(token: Token, at: int) -> bool:
@@ -290,9 +286,10 @@ def _label(old: _Value, new: _Value, text: str) -> str:
     if new.token.kind in ("time", "code"):
         small = list(takewhile(_is_small, new.before))[::-1]
         return _as_printed(text, [*before, *small]) if before else ""
-    is_of_clause = not new.before or not new.before[0].closes
+    # "lost catch, $29 billion special damages"
+    is_of_next = any(each.closes for each in new.before[:1]) and any(map(_names, old.behind[:1] + new.behind[:1]))
     # "boeing: 737 -> 787"
-    is_told_before = is_of_clause and (new.unit or figure.kind == SILENT or new.token.closes)
+    is_told_before = figure.kind == SILENT or new.token.closes or (new.unit and not is_of_next)
     behind = _equal(old.behind, new.behind)
     return _as_printed(text, before or behind if is_told_before else behind or before)
 

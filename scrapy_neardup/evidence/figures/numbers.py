@@ -32,7 +32,6 @@ from scrapy_neardup.text.folding import fold
 
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u1361-\u1368\u2000-\u2bff\u3000-\u3004！？]"
-LETTERS = re.compile(f"{_LETTERS}+")
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters.
