@@ -91,8 +91,7 @@ class NearDupSettings:
     data_dir: str | None = setting(None, values.optional(values.path("the path of a directory, or None")))
     """The directory of the window and the dropped items, which only your user can read. With None it is ``.scrapy``
     beside ``scrapy.cfg``. Without a ``scrapy.cfg``, and under scrapyd, it is ``.scrapy/<project>`` in the working
-    directory, where ``<project>`` is the name that scrapyd gives the project, or else its ``BOT_NAME``. See
-    docs/deployment.md."""
+    directory. The project is then named by scrapyd, or by ``BOT_NAME``. See docs/deployment.md."""
 
     store: str = setting("sqlite:///neardup.sqlite", values.store, values.hide_password)
     """Where the window and the learned text of each site are kept.
