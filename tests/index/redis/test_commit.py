@@ -14,7 +14,7 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.batch import CheckedDocument
+from scrapy_neardup.index.checked_document import CheckedDocument
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
