@@ -40,7 +40,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.checked_document import CheckedDocument
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent

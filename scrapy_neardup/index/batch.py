@@ -14,12 +14,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from scrapy_neardup.document import LONG_TEXT, with_id
-from scrapy_neardup.index.checked_document import CheckedDocument
 from scrapy_neardup.index.joined_stories import text_of
 from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.postings import Generation, PostedTogether, ShardBits, find_candidates, new_postings
-from scrapy_neardup.index.registration import Registration
+from scrapy_neardup.index.registration import CheckedDocument, Registration
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import NO_TEXT, Record, read_record, seconds_of, with_next_key

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.batch import Batch
-from scrapy_neardup.index.checked_document import CheckedDocument
 from scrapy_neardup.index.expiry import Expiry
 from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Part, Partition, pause_after, reads
 from scrapy_neardup.index.postings import Keys, ShardBits
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import Record, new_record, read_record
 from scrapy_neardup.records.texts import StoredText
@@ -44,33 +45,21 @@ class Documents(Part):
         checked = [self._new(*each, keep_text=self.policy.keep_texts) for each in documents]
         waiting = checked
         most = len(checked)
-        failures = 0
-        for _ in range(_MOST_TRIES):
+        for tries in range(_MOST_TRIES):
             batch = _with_own_keys(waiting[:most])
-            try:
+            with _noting_damage(batch):
                 await self.partition.store.ask(partial(self._register, batch))
-            except StoreUnavailable:
-                raise
-            except (
-                StoreError
-            ) as error:  # data is damaged: if there are several documents, which one it is of is not known
-                if len(batch) == 1:
-                    batch[0].error = error
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
             done = sum(each.is_done for each in batch)
-            failures += 1
-            if done:
-                failures = 0
-            else:
-                await pause_after(failures)
+            if not done:
+                await pause_after(tries)
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
             self._bits = ShardBits()  # others may have chosen other ones
         await self._expiry.unlink_dead(checked)
-        lost = StoreUnavailable("others change the window all the time")
-        return [each if each.is_registered else each.error or lost for each in checked]
+        return [each.answer for each in checked]
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:
         # The number of a run is the life of a document on its way.
@@ -121,6 +110,18 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
         record = read_record(packed)
         if record is not None and record.life.state != "withdrawn":
             yield key, record
+
+
+@contextmanager
+def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
+    """Note that data is damaged which a document needs. Of several documents, nobody knows which one it is."""
+    try:
+        yield
+    except StoreUnavailable:
+        raise
+    except StoreError as error:
+        if len(documents) == 1:
+            documents[0].error = error
 
 
 def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.checked_document import CheckedDocument
 from scrapy_neardup.index.layout import SLICE, Span
 from scrapy_neardup.index.partition import Part, Partition, swaps
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.story import Story

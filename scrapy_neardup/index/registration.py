@@ -1,22 +1,80 @@
-"""The last step of a check: register documents, each with its postings and its story, in one atomic step."""
+"""A document that is checked, and the last step of its check: register it with its postings and its story."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.index.checked_document import CheckedDocument
+from scrapy_neardup.document import Document
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.joined_stories import JoinedStories
 from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.index.partition import Part, Partition
+from scrapy_neardup.index.postings import Generation, Keys
 from scrapy_neardup.index.runs import kept_by
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, is_other_version
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, NewPostings, is_other_version
 from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.life import DELIVERED
 from scrapy_neardup.records.texts import StoredText, pack_text
+from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.story import Story
 
 _MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
 _COMMITTED = 1  # the answer of a store
+
+
+@dataclass(eq=False)
+class CheckedDocument:
+    """A document that is checked: what was read for it, what was decided, and in the end how it is registered.
+
+    One that was checked before is decided again, with its ``stored`` record, but not registered.
+    """
+
+    given: Document
+    record: Record  # as an original
+    keys: Keys  # look-up keys
+    generations: list[Generation] = field(init=False)  # those in the window, the newest first
+    own: Generation = field(init=False)  # the one in which the document is posted
+    posted: NewPostings | None = None
+    stored: Record | None = None
+    candidates: list[bytes] = field(default_factory=list)
+    pairs: dict[bytes, Pair | None] = field(default_factory=dict)  # with candidates; None for one that is no match
+    decision: Decision = field(init=False)
+    packed: bytes = b""  # the record that is registered
+    story: Story | StoreError | None = None  # just after the document joined it; the error if its data is damaged
+    asks_other_run: bool = False  # it is to be dropped, and another run has yet to deliver its match
+    is_registered: bool = False  # it is registered, now or before
+    error: StoreError | None = None
+
+    def begin(self, generations: list[Generation]) -> None:
+        """Forget what an earlier try has read."""
+        self.generations = generations
+        # Each generation is there twice, first the one for what came after it was crowded: see ``Layout.generations``.
+        self.own = next(each for each in reversed(generations) if each.has(seconds_of(self.key)))
+        self.stored = None
+        self.pairs = {}
+        self.story = None
+
+    @property
+    def key(self) -> bytes:
+        """The key under which the document is registered. As long as it has no match it is its own original."""
+        return self.record.original
+
+    @property
+    def id(self) -> str:
+        """The same as an id: that of the document, or if another has that, the next that is free."""
+        return self.key.hex()
+
+    @property
+    def is_done(self) -> bool:
+        return self.is_registered or self.error is not None
+
+    @property
+    def answer(self) -> CheckedDocument | StoreError:
+        if self.is_registered:
+            return self
+        return self.error or StoreUnavailable("others change the window all the time")
 
 
 class Registration(Part):

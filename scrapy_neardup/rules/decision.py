@@ -178,7 +178,7 @@ def _choose(seen: Sequence[Match]) -> Match | None:
 def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
     """Return an earlier version of the document's page, and the version at its url whose text differs.
 
-    If the best match is its page, it is this version itself, and both are None; the first only if it counts as seen.
+    If the best match is itself a version of the page there is no other: both are None. If it is lost, it is the first.
     """
     if best.pair.same_page:
         return (None if best.is_seen else best), None

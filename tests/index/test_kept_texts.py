@@ -14,7 +14,7 @@ from redis import Redis
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.checked_document import CheckedDocument
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import NO_TEXT
