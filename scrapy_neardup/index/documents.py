@@ -11,13 +11,14 @@ from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.batch import Batch, CheckedDocument
+from scrapy_neardup.index.batch import Batch
 from scrapy_neardup.index.expiry import Expiry
 from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Part, Partition, pause_after, reads
 from scrapy_neardup.index.postings import Keys, ShardBits
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
+from scrapy_neardup.records.documents import Record, new_record, read_record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 
@@ -44,8 +45,7 @@ class Documents(Part):
         checked = [self._new(*each, keep_text=self.policy.keep_texts) for each in documents]
         waiting = checked
         most = len(checked)
-        failures = 0
-        for _ in range(_MOST_TRIES):
+        for tries in range(_MOST_TRIES):
             batch = _with_own_keys(waiting[:most])
             with _noting_damage(batch):
                 await self.partition.store.ask(partial(self._register, batch))
@@ -53,15 +53,12 @@ class Documents(Part):
             if not waiting:
                 break
             done = sum(each.is_done for each in batch)
-            failures += 1
-            if done:
-                failures = 0
-            else:
-                await pause_after(failures)
+            if not done:
+                await pause_after(tries)
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
             self._bits = ShardBits()  # others may have chosen other ones
-        await self._expiry.unlink_dead((seconds_of(each.key), each.joined) for each in checked)
+        await self._expiry.unlink_dead(checked)
         return [each.answer for each in checked]
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:

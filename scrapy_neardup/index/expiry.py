@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import SLICE, Span
 from scrapy_neardup.index.partition import Part, Partition, swaps
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
+from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.story import Story
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +32,11 @@ class Expiry(Part):
         self._horizon = 0  # seconds before this one are over, by the last two documents
         self._kept_before = 0  # seconds before this one are left to the store, whose keys expire
 
-    async def unlink_dead(self, documents: Iterable[tuple[int, Mapping[bytes, int]]]) -> None:
-        """Delete the keys that are over after these documents, each with its second and ``CheckedDocument.joined``."""
+    async def unlink_dead(self, documents: Iterable[CheckedDocument]) -> None:
+        """Delete the keys that are over after these documents."""
         if self.partition.run:
             return
-        names = [name for second, stories in documents for name in self._note(second, stories)]
+        names = [name for each in documents for name in self._note(each)]
         try:
             if names:
                 await self._unlink(names)
@@ -44,8 +47,9 @@ class Expiry(Part):
     async def _unlink(self, client: Client, names: Sequence[str]) -> None:
         await answers(client, [Call("UNLINK", name) for name in names])
 
-    def _note(self, second: int, stories: Mapping[bytes, int]) -> list[str]:
+    def _note(self, document: CheckedDocument) -> list[str]:
         """Note a document. Return the keys that have left the window with it."""
+        second = seconds_of(document.key)
         earlier = min(self._latest or second, second)
         before = self._horizon
         self._latest = second
@@ -54,10 +58,13 @@ class Expiry(Part):
             self._kept_before = self._horizon
         # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
         self._own |= {each.name: each for each in self.layout.spans_of(second)}
-        for key, newest in stories.items():
-            name = self.layout.story(key)
-            last = max(newest, self._own[name].start) if name in self._own else newest
-            self._own[name] = Span(name, last, 1)  # a story lives for a window after its last member
+        if isinstance(document.story, Story):
+            newest = max((second, *document.story.times))
+            # The story that it joined, and the one that this became a part of.
+            for key in {document.decision.record.story, bytes.fromhex(document.story.id)}:
+                name = self.layout.story(key)
+                last = max(newest, self._own[name].start) if name in self._own else newest
+                self._own[name] = Span(name, last, 1)  # a story lives for a window after its last member
         if self._horizon == before:
             return []
         dead = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -24,8 +23,6 @@ from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import packed_language, source_hash
-
-logger = logging.getLogger(__name__)
 
 LEARNED_SECONDS = ENDED_SECONDS  # how long the boilerplate of a source is remembered after the source printed it last
 
@@ -142,12 +139,10 @@ class Knowledge:
             total = await self._learned.add_frequencies(kind, pending)
             with self._lock:
                 frequencies.replace(total)
-        except BaseException as error:
+        except BaseException:
             with self._lock:
                 frequencies.give_back(pending)
-            if not isinstance(error, ValueError):
-                raise
-            logger.warning("Document frequencies cannot be read: %s", error)
+            raise
 
     async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, is_last: bool = False) -> None:
         if self._boilerplate is not None and not self._breaker.is_open:

@@ -240,8 +240,9 @@ class PostedTogether:
 
     def post(self, keys: Keys, own: Generation, document: bytes, version: bytes) -> None:
         """Post a document in its generation, which then gets this version."""
+        posting = (own.name, own.posting_of(document))
         for key in keys.numbers:
-            self._postings.setdefault(key, []).append((own.name, own.posting_of(document)))
+            self._postings.setdefault(key, []).append(posting)
         self._versions[own.name] = version
 
 

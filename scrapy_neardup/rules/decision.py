@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, Verdict
+from scrapy_neardup.document import Document, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
-from scrapy_neardup.evidence.topic import NO_TOPIC
-from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
-from scrapy_neardup.records.life import DELIVERED
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.findings import Finding, Measured, Trace, too_low
-from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import join_of
+from scrapy_neardup.rules.linking import linked, with_holder
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.policy import Policy, longest_hold
+from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.second_look import Texts, with_second_look
 from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
@@ -75,7 +73,7 @@ class Judge:
         instead of them, as far as they are known.
         """
         pairs = with_second_look(candidates, document, texts) if texts else candidates
-        new = self._with_holder(document, new, candidates)
+        new = with_holder(document, new, candidates, self.policy)
         judged = [compare(pair, self.system) for pair in pairs]
         matches = [each for each in judged if each.relation != "none"]
         seen = [each for each in matches if each.is_seen]
@@ -100,7 +98,7 @@ class Judge:
             changes = tuple(change for change in changes if change.is_toll)
         added = _added_to(changed_page)
         verdict, findings = self._verdict(document, best, version, changes, is_kept=bool(added))
-        record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
+        record = linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or added):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
@@ -111,16 +109,6 @@ class Judge:
             join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.findings, *added, *findings])
-
-    def _with_holder(self, document: Document, new: Record, pairs: Iterable[Pair]) -> Record:
-        """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
-        if new.text_at == NO_TEXT:
-            return new
-        second = seconds_of(bytes.fromhex(document.id))
-        longest = longest_hold(self.policy.window)
-        equal = (pair.key for pair in pairs if pair.same_content and pair.old.text_at == pair.key)
-        holders = [key for key in equal if abs(seconds_of(key) - second) <= longest]
-        return replace(new, text_at=max(holders)) if holders else new
 
     def _verdict(
         self, document: Document, match: Match, version: Match, changes: Sequence[Change], *, is_kept: bool
@@ -190,8 +178,7 @@ def _choose(seen: Sequence[Match]) -> Match | None:
 def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
     """Return an earlier version of the document's page, and the version at its url whose text differs.
 
-    The first is None if the best match is that version itself, the second unless the best match is another page
-    with the same text.
+    If the best match is itself a version of the page there is no other: both are None. If it is lost, it is the first.
     """
     if best.pair.same_page:
         return (None if best.is_seen else best), None
@@ -230,44 +217,3 @@ def _kind(pair: Pair) -> tuple[Kind, list[Finding]]:
         return "near", findings
     # The containment is the share of the smaller text that the larger one holds.
     return ("abridged" if pair.share >= pair.containment else "extended"), findings
-
-
-def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
-    """Return the record of a document with its match. The record of a copy names the original, not another copy.
-
-    Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
-    """
-    pair = match.pair
-    old = pair.old
-    # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = match.related and pair.two_languages and not match.is_by_text
-    first_topic = old.first_topic or old.topic
-    is_part = match.related or pair.resemblance < SAME_ARTICLE
-    if is_first:
-        first_topic = b""
-    elif is_bridge or (is_part and not first_topic):
-        first_topic = NO_TOPIC
-    record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
-    if match.related or not match.is_seen:
-        return record
-    original_url, original_title = old.of_original(match.key)
-    copy = replace(
-        record,
-        kept_share_parts=WHOLE_TEXT,
-        original=old.original,
-        vector=record.vector or old.vector,
-        original_url=original_url,
-        original_title=original_title,
-    )
-    return _dropped_copy(match, copy, policy) if is_dropped else copy
-
-
-def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
-    """Return the record of a copy that is dropped, or would be if the crawl dropped copies."""
-    if policy.drops and match.pair.old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
-        copy = replace(copy, packed_life=DELIVERED)
-    elif policy.drops and copy.life.state != "delivered":
-        # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
-        copy = replace(copy, packed_life=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
-    return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))

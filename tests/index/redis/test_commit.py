@@ -14,8 +14,8 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
+from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
 from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
