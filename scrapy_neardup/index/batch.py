@@ -129,9 +129,9 @@ class Batch:
             return False
         if (stored.text_hash, stored.url_hash) != (new.record.text_hash, new.record.url_hash):
             return False
-        # Only whether it was a wall needs ``tells_title``, which is not stored. A wall is in a story of its own.
-        was_wall = stored.story == new.key
-        new.stored = replace(stored, tells_title=not was_wall, is_boilerplate=new.record.is_boilerplate)
+        # Only a document with a match needs ``tells_title``, not stored. A wall has one, but a story of its own.
+        has_own_story = stored.story == new.key
+        new.stored = replace(stored, tells_title=not has_own_story, is_boilerplate=new.record.is_boilerplate)
         return True
 
     # 3. Find the candidates

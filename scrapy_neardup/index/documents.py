@@ -114,7 +114,10 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
 
 @contextmanager
 def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
-    """Note that data is damaged which a document needs. Of several documents, nobody knows which one it is."""
+    """Note that data is damaged which a document needs.
+
+    Of several documents nobody knows which one needs it. Then nothing is noted, and ``check`` tries fewer, down to one.
+    """
     try:
         yield
     except StoreUnavailable:

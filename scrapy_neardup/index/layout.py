@@ -100,7 +100,10 @@ class Layout:
         return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
 
     def generations(self, second: int) -> list[Span]:
-        """Return the hashes of the postings around a second, the newest first."""
+        """Return the hashes of the postings around a second, the newest first.
+
+        Each generation is there twice, first the one for what came after it was crowded ("+").
+        """
         return [
             span for each in reversed(self._around(second, self._generation)) for span in self._spans_of_bands(each)
         ]

@@ -69,8 +69,8 @@ class Heartbeats:
         """Decide whether another run lives.
 
         A heartbeat before the first one of the run that asks may be the last one of a crawl that was killed and then
-        started again: runs that live have sent the next one while the run that asks began. So have runs whose heartbeat
-        is ahead of the clock, because the clock was set back.
+        started again: the run that asks waited ``PATIENCE_SECONDS`` when it began, and runs that live have sent the
+        next one meanwhile. So have runs whose heartbeat is ahead of the clock, because the clock was set back.
         """
         _, beat = self.of_run.get(run, (0, 0))
         return self.started <= beat <= self.now <= beat + 1000 * DEAD_SECONDS

@@ -72,7 +72,7 @@ class SQLiteStore(Store):
         This thread has no event loop, and needs none: the client answers at once, so the coroutine of the step ends
         when it is started, without giving up control once. Python tells its result by StopIteration.
         """
-        self._file.follow()
+        self._file.open_if_replaced()
         with self._file.transaction(writes=not reads) as sql:
             client = SQLiteClient(sql)
             if not reads:

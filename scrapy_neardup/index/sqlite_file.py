@@ -87,7 +87,7 @@ class SQLiteFile:
         with self.transaction(writes=False) as sql:
             found_version(sql, self.path)
 
-    def follow(self) -> None:
+    def open_if_replaced(self) -> None:
         """Open the file, again if it was removed or replaced: nobody else would see what is written to the old one."""
         if self._connection and not self.path:
             return

@@ -120,14 +120,15 @@ class Judge:
         pair = match.pair
         if not match.is_seen or (pair.new.is_boilerplate and not pair.same_text):
             return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
-        is_apart = self.policy.keep_updates or version.pair.likeness.score < self.policy.threshold
+        # Without NEARDUP_KEEP_UPDATES a rewritten page is an update only if its text is too unlike for a copy.
+        may_be_update = self.policy.keep_updates or version.pair.likeness.score < self.policy.threshold
         kind: Kind | None = None
         findings = list[Finding]()
         would_drop = False
         if match.related:
             status: Status = "related"
             kind = "translation" if pair.is_translation else None
-        elif changes or (is_apart and version.pair.is_rewritten):
+        elif changes or (may_be_update and version.pair.is_rewritten):
             status = "update"
             if changes:
                 findings = [Finding(True, (f"changed: {'; '.join(change.line for change in changes)}",))]

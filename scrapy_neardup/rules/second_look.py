@@ -26,7 +26,7 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> list[Pair]:
     """Return at most ``MOST_LOOKS`` pairs, the best first.
 
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
-    the new document, only another text of its own page is chosen.
+    the new document, only another text of its own page is chosen, and nothing if that very text is of this page.
     """
     alike = [pair for pair in pairs if pair.may_be_copy and not any_applies(STRANGERS, pair)]
     equal = [pair for pair in alike if pair.same_content and pair.is_seen]
