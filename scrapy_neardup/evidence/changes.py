@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
-from itertools import dropwhile, product, takewhile
+from itertools import dropwhile, islice, product, takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import Comparison, Sentence
@@ -59,6 +59,7 @@ _ARABIC = re.compile("[\u0600-\u06ff]")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s]) (?=[0-9])| (?=%)")
 _LONGEST_LINE = 120  # characters of a change that is told
 _REACH = 6  # words on either side of a value that may say what it counts
+_MOST_VALUES = 30  # of a text, that are compared with those of another one
 _LEAST_COMMON = 2  # of these words, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
@@ -107,21 +108,25 @@ def recounted(sentences: Iterable[str], new: Side, old: Side) -> list[str]:
 
 def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[str, _Value]]:
     """Return the numbers in digits of the lines of one text that the other text has nowhere, each with its line."""
+    known = {*_DIGITS.findall(other.text)}
     values = (
         (line, each)
         for line in lines
-        if any(number not in other.text for number in _DIGITS.findall(line))
+        if not known.issuperset(_DIGITS.findall(line))
         for each in _values_of(line, tokens_of(line, own.language), crosses=False)
     )
-    return [
-        (line, each) for line, each in values if each.token.kind == "number" and each.token.printed not in other.text
-    ]
+    own_values = (
+        (line, each)
+        for line, each in values
+        if each.token.kind == "number" and not known.issuperset(_DIGITS.findall(each.token.printed))
+    )
+    return [*islice(own_values, _MOST_VALUES)]
 
 
 def _count_the_same(old: _Value, new: _Value) -> bool:
-    """Decide whether two values, which are no days, have one unit, and one or two of the words beside them."""
+    """Decide whether two values, which are no days, have one unit, and two of the words beside them."""
     is_day = not new.unit and len(new.token.printed) < 3
-    return not is_day and _is_other_value(old, new) and _common((old, new)) >= _LEAST_COMMON - bool(new.unit)
+    return not is_day and _is_other_value(old, new) and _common((old, new)) >= _LEAST_COMMON
 
 
 class _Value(NamedTuple):

@@ -55,7 +55,7 @@ _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 # a number, no part of a code, and what is behind it
-_NUMBER = re.compile("(?<![-\u20130-9.,])([0-9](?:[0-9.,]*[0-9])?)[ -]?(%|[^\\W\\d_]*)")
+_NUMBER = re.compile("(?<![-\u2013\\w.,])(?!0[0-9])([0-9](?:[0-9.,]*[0-9])?)(?![0-9]|-[0-9])[ -]?(%|[^\\W\\d_]*)")
 _PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word

@@ -135,7 +135,11 @@ def unite(
     for entry in split(moves.sources, SOURCE_BYTES):
         _note_source(stays, entry)
     unite_ledgers(*ledgers, len(stays.sources) // SOURCE_BYTES)
-    stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
+    signalled = Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled)))
+    if not is_open:
+        # What both stories printed before they ended is nothing new.
+        signalled = signalled._replace(states=max(signalled.states, ledgers[0].changed))
+    stays.signalled = pack_extent(signalled)
     stays.developments = max(stays.developments, moves.developments)
     stays.united += key_moves + moves.united
     moves.moved = key_stays

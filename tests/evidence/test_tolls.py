@@ -74,6 +74,7 @@ def test_a_fear_is_no_toll_but_tells_the_event() -> None:
     title = "Landslide: 100 people feared killed"
     assert tolls_of(title, "", "en") == []
     assert harm_of_head(title, "", "en") == [(1, 100)]
+    assert harm_of_head("Officials feared 40 people were killed", "", "en") == []
 
 
 def test_a_later_value_is_told_if_it_says_more() -> None:

@@ -194,6 +194,8 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
         ("The port of Skerrow pays the $500,000 to the dock workers of the harbour.", True),
         ("The port of Skerrow pays 200 metres of rope to the dock workers of the harbour.", False),
         ("The port of Skerrow pays the dock workers of the harbour on June 17.", False),
+        ("The port of Skerrow pays the dock workers: call 555-1234 or 0712345678.", False),
+        ("The port of Skerrow pays the dock workers of the harbour on ship MH370.", False),
     ],
 )
 def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None:

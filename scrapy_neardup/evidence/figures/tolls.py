@@ -37,7 +37,6 @@ from scrapy_neardup.evidence.figures.number_words import (
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.evidence.tokens import BACKGROUND
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -68,8 +67,7 @@ _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
-_BACKGROUND = re.compile(BACKGROUND)
-_OPENING = 60  # characters of a sentence that say whether it is background
+_FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_SUM = 12  # tokens between two parts of a sum
@@ -209,7 +207,8 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     """
     if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
-    head = fold(f"{title}\n{text[:_LONGEST]}").casefold().replace("feared ", "")
+    head = fold(f"{title}\n{text[:_LONGEST]}").casefold()
+    head = _FEARED.sub("", head)  # "40 feared dead" is no toll, but tells the event
     lines = _LINES.split(head)
     if not any(map(_counts_harm, lines)):
         return []
@@ -256,11 +255,7 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
     tokens, starts = number_tokens(folded)
     words = list(tokens)
     placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
-    if placed and (
-        cues.says["history"].search(folded)
-        or _is_of_other_time(words, tokens, newest_year)
-        or _BACKGROUND.search(folded[:_OPENING])
-    ):
+    if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     return _Sentence(sentence, folded, words, placed)
 
