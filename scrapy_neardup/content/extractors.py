@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ class BuiltIn(NamedTuple):
 
     extract: Extractor
     module: str  # of the library: a worker imports it before its first page
-    oldest: int  # the major version of the library
+    oldest: int = 0  # the major version of the library, if an extra brings it
 
 
 class Extracted(NamedTuple):
@@ -88,8 +89,10 @@ def load_extractor(name: str | None) -> Extractor:
         return load_callable("NEARDUP_EXTRACTOR", name, allowed)
     oldest = BUILT_IN[name].oldest
     try:
-        if int(version(name).partition(".")[0]) < oldest:
+        if oldest and int(version(name).partition(".")[0]) < oldest:
             raise ImportError(f"version {version(name)} is too old")
+        if oldest:
+            import_module(BUILT_IN[name].module)  # a broken binary shows itself here
     except ImportError as error:  # PackageNotFoundError is one
         raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install '{name}>={oldest}'") from error
     return BUILT_IN[name].extract
@@ -166,6 +169,6 @@ def _words_in_sentences(line: str) -> int:
 
 
 BUILT_IN = {
-    "trafilatura": BuiltIn(extract_with_trafilatura, "trafilatura", 2),
+    "trafilatura": BuiltIn(extract_with_trafilatura, "trafilatura"),
     "resiliparse": BuiltIn(extract_with_resiliparse, "resiliparse.extract.html2text", 2),
 }

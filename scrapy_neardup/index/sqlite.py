@@ -8,6 +8,7 @@ last line without a pause, and nobody else comes in between.
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -38,11 +39,13 @@ class SQLiteStore(Store):
         self._file = SQLiteFile(str(path), timeout)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
+        self._process = 0  # that has opened the store
 
     async def open(self, key: str) -> None:
         async with self._opening:
             if self._thread is not None:
                 return
+            self._process = os.getpid()
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
             try:
                 await self.ask(lambda client: client.fields(key), reads=True)
@@ -52,7 +55,7 @@ class SQLiteStore(Store):
                 raise
 
     async def close(self) -> None:
-        if self._thread is not None:
+        if self._thread is not None and self._process == os.getpid():
             await asyncio.get_running_loop().run_in_executor(self._thread, self._file.disconnect)
             self._thread.shutdown()
             self._thread = None
@@ -60,6 +63,10 @@ class SQLiteStore(Store):
     async def ask(self, step: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
         if self._thread is None:
             raise StoreUnavailable(f"{self.location}: the store is closed")
+        if self._process != os.getpid():  # a fork has no threads
+            raise StoreUnavailable(
+                f"{self.location}: it was opened in another process: make and open a store in this one"
+            )
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._thread, self._transact, step, reads)
@@ -88,6 +95,8 @@ class SQLiteStore(Store):
         if isinstance(error, StoreError):
             return error
         text = " ".join(printable(str(error)).split())
+        if not self._file.path:
+            return StoreError(f"{self.location}: {text}")
         reason = text if isinstance(error, sqlite3.OperationalError) else ""  # other errors are of damaged data
         if "locked" in reason or "busy" in reason:
             return StoreUnavailable(

@@ -120,7 +120,7 @@ class Frequencies:
         self._pending_counts += counts
 
     def replace(self, total: bytes) -> None:
-        """Replace the counts by a store's sum and the counts it does not know yet. Raise ValueError if it is no sum."""
+        """Replace the counts by a store's sum and the counts it does not know yet."""
         documents, counts = unpack_counts(total)
         self.documents = documents + self.pending
         self._counts = counts + self._pending_counts

@@ -60,8 +60,8 @@ class StoryEvent:
         """Return the id, the same in every process: receivers use it to discard an event that arrives twice.
 
         It has at most 64 characters, in the form that ``docs/event.schema.json`` gives. A story reaches ``watch`` and
-        ``breaking`` once, so their ids hold no time: if the store lost the story and it is raised again, the id is the
-        same. The id of an update holds the document that tipped it.
+        ``breaking`` at most once, also if its event ended in between, so their ids hold no time: if the store lost the
+        story and it is raised again, the id is the same. The id of an update holds the document that tipped it.
         """
         detail = {"update": f"-{self.item}", "ended": f"-{self.time}"}
         return f"{self.claimed_by or self.story.id}-{self.level}{detail.get(self.level, '')}"

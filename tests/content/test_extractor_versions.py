@@ -77,3 +77,15 @@ def test_without_an_extractor_only_items_with_a_text_are_judged(project: Project
     crawl = project.crawl(spider, urls=urls, NEARDUP_EXTRACTOR=None)
     found = {item["page"].rpartition("/")[2]: (item["neardup_status"], item["neardup_reason"]) for item in crawl.items}
     assert found == {"own": ("original", None), "none": ("unchecked", "no-text")}
+
+
+def test_a_bundle_without_metadata_has_trafilatura(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [])
+    load_extractor("trafilatura")
+
+
+def test_a_resiliparse_that_cannot_be_imported_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("resiliparse")
+    monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
+    with pytest.raises(SettingsError, match="pip install 'resiliparse>=2'"):
+        load_extractor("resiliparse")

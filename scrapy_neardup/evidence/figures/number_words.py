@@ -1,10 +1,9 @@
 """The words beside numbers, number words, and the languages of a text by which its number words are read.
 
 Each language has a file in ``languages``, and ``und`` has the signs and abbreviations of all of them; all words are
-folded when they are read. Months, units and the words that multiply a number come from ``cldr.json``, which
-``cldr_tables.py`` of commit 9d2f3273 made of CLDR. The number words of the first languages were made with num2words by
-the script ``number_tables.py`` of commit aa98d1a. Chinese, Japanese and Korean numerals that count something are made
-digits: "四人" -> "4人", "千二百" -> "1200".
+folded when they are read. Months, units and the words that multiply a number come from ``cldr.json``, a table made of
+CLDR. The number words of the first languages were made with num2words. Chinese, Japanese and Korean numerals that count
+something are made digits: "四人" -> "4人", "千二百" -> "1200".
 """
 
 from __future__ import annotations

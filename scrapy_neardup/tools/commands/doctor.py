@@ -113,9 +113,11 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
     try:
-        is_on = _is_on(settings)
+        has_add_on = _has_add_on(settings)
     except ImportError as error:
         return Check("add-on", str(error), f"correct or remove this entry; that of the plugin is {_LINE}")
+    pipelines = [each for each, order in settings.getdict("ITEM_PIPELINES").items() if order is not None]
+    is_on = has_add_on or "NearDupPipeline" in str(pipelines)
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Check("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
@@ -130,27 +132,27 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
-    if settings.getdict("ADDONS"):
+    if has_add_on:
         settings = settings.copy()
         settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
     items = settings.getint("CONCURRENT_ITEMS")
     return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
 
 
-def _is_on(settings: BaseSettings) -> bool:
-    """Return whether a project has the add-on, or a class derived from it, or names the pipelines itself.
+def _has_add_on(settings: BaseSettings) -> bool:
+    """Return whether a project has the add-on, or a class derived from it.
 
     Raise ImportError if an add-on cannot be loaded.
     """
-    is_on = "NearDupPipeline" in str(settings.getdict("ITEM_PIPELINES"))
+    has_add_on = False
     for entry, order in settings.getdict("ADDONS").items():
         if order is None:
             continue
         try:
-            is_on |= issubclass(load_object(entry), Addon)
+            has_add_on |= issubclass(load_object(entry), Addon)
         except Exception as error:  # importing a module may raise anything
             raise ImportError(f"{entry!r}, which cannot be loaded: {error}") from error
-    return is_on
+    return has_add_on
 
 
 async def _check_store(settings: NearDupSettings) -> list[Check]:

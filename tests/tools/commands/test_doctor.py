@@ -69,6 +69,10 @@ def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     middlewares = {"scrapy_neardup.NearDupSpiderMiddleware": 10}
     project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines, "SPIDER_MIDDLEWARES": middlewares})
     assert findings(project.folder)[1]["add-on"]["state"] == "ok"
+    other = ("-s", 'ADDONS={"scrapy.Item": 1}')
+    assert findings(project.folder, *other)[1]["add-on"]["found"].endswith("CONCURRENT_ITEMS = 100")
+    off = ("-s", 'ITEM_PIPELINES={"scrapy_neardup.NearDupPipeline": null}')
+    assert findings(project.folder, *off)[1]["add-on"]["state"] == "failed"
 
 
 def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespace: str, tmp_path: Path) -> None:
