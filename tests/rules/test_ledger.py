@@ -12,6 +12,7 @@ from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.ledgers import pack_ledger, read_ledger, without_documents
+from scrapy_neardup.records.stories import BREAKING, ENDED, StoryCounters, pack_extent
 from scrapy_neardup.rules.ledger import (
     MOST_PRINTED,
     MOST_STATES,
@@ -21,7 +22,8 @@ from scrapy_neardup.rules.ledger import (
     supporters_of,
     update_states,
 )
-from scrapy_neardup.story import Ledger, PrintedFigure
+from scrapy_neardup.rules.membership import unite
+from scrapy_neardup.story import Extent, Ledger, PrintedFigure
 
 PLACE = "in the fire in the market of Belmora, the police said."
 
@@ -196,6 +198,16 @@ def test_a_late_page_with_an_old_value_changes_nothing() -> None:
     story.dead("a", 4, time=10).dead("b", 4, time=11)
     assert story.states == ["12"]
     assert len(supporters_of(story.ledger, story.state)) == 2
+
+
+@pytest.mark.parametrize(("levels", "runs"), [(BREAKING | ENDED, False), (BREAKING, True)])
+def test_ended_events_that_become_one_have_ended(levels: int, *, runs: bool) -> None:
+    ledgers = Story(4).dead("a", 9).dead("b", 9).ledger, Story(4).dead("a", 4).dead("b", 4).ledger
+    signalled = pack_extent(Extent(states=1))
+    stays, moves = (StoryCounters(joined=2, levels=each, signalled=signalled) for each in (BREAKING | ENDED, levels))
+    ledgers[0].changed = 2  # it has told one state, and a newer one came with the other story
+    unite((bytes(8), b"other..."), stays, moves, ledgers, ())
+    assert stays.story(bytes(8), ledgers[0]).is_running is runs
 
 
 # The bytes
