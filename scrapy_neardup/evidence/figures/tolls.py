@@ -8,11 +8,10 @@ out, and so are parts of another figure ("including three children").
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise, takewhile, zip_longest
 from typing import Literal, NamedTuple
 
@@ -31,12 +30,12 @@ from scrapy_neardup.evidence.figures.number_words import (
     HEDGES,
     IDEOGRAPHS,
     MONTHS,
-    TABLES,
     WORDS,
     all_languages,
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
+from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -57,11 +56,7 @@ _WITH_CUE = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-# Without a table, every sentence is taken to have such words.
-_UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
 _READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
-_NEVER = re.compile("(?!)")
-_WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
@@ -104,46 +99,6 @@ class Toll(NamedTuple):
         return self.high is not None and (float(self.low), float(self.high)) in VAGUE
 
 
-class _Cues(NamedTuple):
-    """What the words around a figure say of it, for one language."""
-
-    rewritten: tuple[tuple[re.Pattern[str], str], ...]  # "no one" is 0, "a first" is 1
-    says: dict[str, re.Pattern[str]]  # by their role; "#" stands for the figure
-
-
-@lru_cache(maxsize=64)
-def _cues_of(language: str) -> _Cues:
-    words = TABLES.get(language, {}).get("tolls", {})
-    pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
-    rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
-    phrases = {
-        **_UNLESS_KNOWN,
-        **words,
-        "read as": "|".join(words.get("read as", ["(?!)"])),
-        "more": _increments(language),
-    }
-    return _Cues(rewritten, defaultdict(lambda: _NEVER, {role: pattern(each) for role, each in phrases.items()}))
-
-
-def _increments(language: str) -> str:
-    """Return the phrases by which a figure adds to an earlier one. Between the two may stand whom it counts."""
-    roles = TABLES.get(language, {}).get("beside", {})
-    ahead, behind, place = (
-        "|".join(roles.get(role, "(?!)").split()).replace("_", " ")
-        for role in ("adding ahead", "adding behind", "prepositions")
-    )
-    if language in _WITHOUT_SPACES:
-        return f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
-    return rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
-
-
-def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
-    """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
-    if not has_spaces:
-        return re.compile(phrases.replace("*", "[^ ]*"))
-    return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
-
-
 class _Sentence(NamedTuple):
     text: str
     folded: str  # with words of the table in place of those that it reads otherwise
@@ -165,7 +120,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
     language = language or language_of(number_tokens(text)[0])
     language = _READ_AS.get(language, language)
-    cues = _cues_of(language)
+    cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
     read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
     sentences = _head_of(read)
@@ -243,7 +198,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
             yield sentence, fold(sentence).casefold()
 
 
-def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str, *, of_people: bool) -> _Sentence:
+def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: str, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
@@ -260,7 +215,7 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
     return _Sentence(sentence, folded, words, placed)
 
 
-def _newest_values(words: list[str], placed: Sequence[Placed], cues: _Cues) -> list[Placed]:
+def _newest_values(words: list[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
     """Return the figures without old values, as in "the number of injured rose from 30 to 45"."""
     newest = []
     kind = 0  # of the old value before
@@ -331,7 +286,7 @@ def _is_within(toll: Toll, other: Toll) -> bool:
     return other.qualifier != "exact" and other.low <= toll.low <= (other.high or toll.low)
 
 
-def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
+def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     is_correction = cues.says["corrects"].search(sentence.folded) is not None
     kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
@@ -389,7 +344,7 @@ def _has_died(behind: Sequence[str]) -> bool:
     return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
 
 
-def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
+def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
@@ -405,7 +360,7 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, 
     return kind if (is_whole or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
 
 
-def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) -> bool:
+def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
     if kind is FigureKind.SCORE and (len(scores) > 1 or cues.says["no match"].search(sentence.folded)):
@@ -413,7 +368,7 @@ def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) 
     return kind not in _WITH_CUE or cues.says[_WITH_CUE[kind]].search(context) is not None
 
 
-def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
+def _bounds(each: Placed, start: Placed | None, around: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
     score = _SCORE.fullmatch(each.figure.value)
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"

@@ -1,0 +1,237 @@
+"""The values of a sentence: its numbers, times and codes, with the words beside them; and whether two values differ.
+
+Two values are no other values if they are one number in two forms, one is the other one rounded, or one may be misread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from itertools import product, takewhile
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
+from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS, all_languages
+from scrapy_neardup.evidence.replacements import form_of
+from scrapy_neardup.evidence.tokens import (
+    ABOUT,
+    BEFORE_MONEY,
+    BOUNDS,
+    FRACTIONS,
+    FUNCTION_WORDS,
+    INCREMENTS,
+    Token,
+    is_same_word,
+    is_unspaced,
+)
+
+_LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
+_LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
+_LEAST_VAGUE = 100  # "more than 300" may be 315
+_NEARLY = Decimal("0.9")
+_DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
+DIGITS = re.compile("[0-9]+")
+_ARABIC = re.compile("[\u0600-\u06ff]")
+REACH = 6  # words on either side of a value that may say what it counts
+_DATELINE = 4  # words
+_JOINED = frozenset("\u0648\u0628\u0644\u0641")
+TOLD = ("number", "quantity", "time", "code")
+_READ = (*TOLD, "negation")  # "no deaths" -> "three deaths"
+
+
+class Value(NamedTuple):
+    """A number, time or code of a sentence, and the words beside it, the nearest first."""
+
+    token: Token
+    figure: Figure
+    shown: list[Token]  # the value, with its unit and the words that bound it
+    unit: str  # a currency, "%" or a measure, "" if a number has none
+    is_bounded: bool  # "more than 130"
+    before: list[Token]
+    behind: list[Token]
+
+    @property
+    def is_added(self) -> bool:
+        """Return whether the value is added to another one: "two more", or has more words: "8 and a half"."""
+        beside = {each.text for each in (*self.before[:1], *self.behind[:1])}
+        is_more = not self.is_bounded and not INCREMENTS.isdisjoint(beside)
+        return is_more or any(_bare(each) in FRACTIONS for each in self.behind[:3])
+
+
+def values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[Value]:
+    """Return the values of a sentence. The words before a value may stand before a comma only if it ``crosses``."""
+    figures = [*find_figures(text)]
+    found = []
+    for at, token in enumerate(tokens):
+        if not _is_value(token, at):
+            continue
+        value = short_value(token.text)
+        figure = next((each for each in figures if each.value == value), Figure(value))
+        if figure in figures:
+            figures.remove(figure)
+        start, end, shown, unit = _shown_at(tokens, at)
+        bound = _bound(tokens[:start]) if token.kind == "number" else []
+        start -= len(bound)
+        before = takewhile(lambda each: crosses or not each.closes, reversed(tokens[max(0, start - REACH) : start]))
+        is_in_brackets = at > 0 and token.closes and tokens[at - 1].closes  # "men (9) and women (4)"
+        behind = _clause_behind(tokens, end, is_in_brackets=is_in_brackets)
+        found.append(Value(token, figure, [*bound, *shown], unit, bool(bound), [*before], [*behind]))
+    return found
+
+
+def _clause_behind(tokens: Sequence[Token], end: int, *, is_in_brackets: bool) -> Sequence[Token]:
+    """Return the words behind a value, up to the end of its clause. The bracket behind it is no end."""
+    closing = (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets))
+    return tokens[end : end + min(next(closing, REACH), REACH)]
+
+
+def _is_value(token: Token, at: int) -> bool:
+    """Decide whether a token is a value; the date of a dateline is none."""
+    return token.kind in _READ and (at >= _DATELINE or token.kind != "time")
+
+
+def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
+    """Return the first token of a value, the one behind it, the tokens that are told, and the unit of a number."""
+    token, end = tokens[at], at + 1
+    if token.kind == "time":
+        return _date_at(tokens, at)
+    if not DIGITS.search(token.printed):
+        token = token._replace(printed=token.value)
+    following = tokens[end] if tokens[end:] else token
+    if following.kind == "unit":
+        is_sign = following.text != "%" and CURRENCIES.keys().isdisjoint(token.printed.split())
+        first = at - (at > 0 and tokens[at - 1].text in BEFORE_MONEY)  # "Rs 4,000"
+        return first, end + 1, [following, token] if is_sign else [token], following.text
+    if UNITS.get(following.text, "years") != "years":  # most years are ages
+        return at, end + 1, [token, following], UNITS[following.text]
+    if at and tokens[at - 1].text in BEFORE_MONEY:
+        return at - 1, end, [tokens[at - 1], token], tokens[at - 1].text
+    return at, end, [token._replace(printed=token.value)], ""
+
+
+def _date_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
+    """Return the same for a date or time: "Thursday, 10th of June at 18:00"."""
+    first = end = at
+    for place in range(max(0, at - REACH), min(len(tokens), at + REACH)):
+        between = tokens[min(place, at) : max(place, at)]
+        if tokens[place].kind == "time" and all(each.kind == "time" or is_small(each) for each in between):
+            first, end = min(first, place), max(end, place)
+    date = [each for each in tokens[first : end + 1] if each.kind == "time" or each.text in FUNCTION_WORDS]
+    return first, end + 1, date, ""
+
+
+def _bound(before: Sequence[Token]) -> Sequence[Token]:
+    """Return the words before a number that bound it: "more than", "at least"."""
+    near = list(takewhile(lambda each: is_small(each) or _bounds(each), reversed(before)))
+    size = max((number for number, each in enumerate(near, 1) if _bounds(each)), default=0)
+    size += size > 0 and BOUNDS.get(near[size - 1].text, 0) > 1 and len(near) > size
+    return before[len(before) - size :]
+
+
+def _bounds(token: Token) -> bool:
+    word = _bare(token)
+    return word in BOUNDS or (word in ABOUT and len(word) > 3)
+
+
+def _bare(token: Token) -> str:
+    """Return a word without an Arabic "and", "in" or "for" that is joined to it."""
+    return token.text[1:] if token.text[0] in _JOINED else token.text
+
+
+def is_small(token: Token) -> bool:
+    is_short = len(token.text) < 3 and token.kind == "word" and not is_unspaced(token)
+    return token.text in FUNCTION_WORDS or is_short
+
+
+def may_name(token: Token) -> bool:
+    """Return whether a word may name what is counted."""
+    return token.kind in ("word", "name", "code", "quantity") and not is_small(token) and not _bounds(token)
+
+
+def count_common(values: tuple[Value, Value]) -> int:
+    """Return how many of the words beside two values are the same."""
+    old, new = values
+    sides = (old.before, new.before), (old.behind, new.behind)
+    return sum(
+        any(is_same_word(one, each) for each in others) for ones, others in sides for one in filter(may_name, ones)
+    )
+
+
+def is_other_value(old: Value, new: Value) -> bool:
+    """Decide whether two values are neither one value in two forms, nor parts or roundings of each other."""
+    if old.is_added != new.is_added or old.unit != new.unit or 0 < old.figure.kind != new.figure.kind > 0:
+        return False
+    if new.token.kind == "time":
+        return _is_other_date(old.shown, new.shown)
+    if _may_be_misread(old.token.printed, new.token.printed):
+        return False
+    values = old.figure.value, new.figure.value
+    if not all(map(is_plain, values)):
+        return SILENT not in (old.figure.kind, new.figure.kind) and _is_other_row(*values)  # "3rd" and "third"
+    is_bounded = old.is_bounded != new.is_bounded or (old.is_bounded and new.figure.kind not in HARMED)
+    before, after = map(Decimal, values)
+    is_vaguer = new.is_bounded and _LEAST_VAGUE < _NEARLY * before < after < before  # "315", "more than 300"
+    digits = 1 if is_vaguer else 2
+    is_rounded = (is_bounded or is_vaguer) and _is_rounded(before, after, digits)  # "136", "over 130"
+    return not is_rounded and not are_equal(old.figure, new.figure)
+
+
+def _is_other_date(old: Sequence[Token], new: Sequence[Token]) -> bool:
+    """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11"."""
+    olds, news = _parts_of_date(old), _parts_of_date(new)
+    gone = [each for each in olds if not any(is_same_word(each, other) for other in news)]
+    came = [each for each in news if not any(is_same_word(each, other) for other in olds)]
+    return any(form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))
+
+
+def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
+    """Return day, month and year one by one: a date in digits may be one in words, "15-07-2015" and "15 July 2015"."""
+    parts = ((each, _DATE_PART.findall(each.text) or [each.text]) for each in tokens)
+    return [each._replace(text=part.lstrip("0") or "0") for each, found in parts for part in found]
+
+
+def _may_be_misread(old: str, new: str) -> bool:
+    """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00"."""
+    digits = [DIGITS.findall(each) for each in (old, new)]
+    if any(digits) and not all(digits) and _ARABIC.search(old + new):
+        return True  # number words of this script are read in part
+    has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])
+    return has_same and max(map(len, digits)) > 1
+
+
+def _is_other_row(old: str, new: str) -> bool:
+    """Decide the same for values that are no plain numbers: scores, ranges, codes, and words such as "dozens"."""
+    has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old, new))
+    if is_plain(old) != is_plain(new) and has_part:
+        return False  # "two thirds" -> "half"; "millions" is what is left of a number in words
+    # If one row only has more numbers than the other, only one text has these figures. "2 a 0" is the score 2-0.
+    is_of_scores = ("-" in old) == ("-" in new)
+    parts, others = (Counter(re.split("/" if is_of_scores else "[/-]", each)) for each in (old, new))
+    return bool(parts - others) and bool(others - parts)
+
+
+def are_equal(before: Figure, after: Figure) -> bool:
+    """Decide whether two plain values are one number, or one of them is the other one, rounded.
+
+    If one is exactly a million (a lakh, a crore, a billion) times the other, a word was lost: "20 million" -> "20". But
+    a number of harmed people may rise from 1 to 1,000 within a day, and is never rounded.
+    """
+    if before.value == after.value:
+        return True
+    low, high = sorted((Decimal(before.value), Decimal(after.value)))
+    is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
+    is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
+    if not is_exact and _is_rounded(low, high):
+        return True
+    return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
+
+
+def _is_rounded(low: Decimal, high: Decimal, digits: int = 2) -> bool:
+    """Decide whether one number is the other one, rounded to so many digits or more."""
+    coarse, fine = sorted((low, high), key=lambda value: value.normalize().as_tuple().exponent, reverse=True)
+    has_digits = len(coarse.normalize().as_tuple().digits) >= digits
+    rounded = [fine.quantize(coarse.normalize(), rounding) for rounding in (ROUND_HALF_UP, ROUND_DOWN)]
+    return has_digits and coarse in rounded
