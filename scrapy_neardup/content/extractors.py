@@ -87,15 +87,16 @@ def load_extractor(name: str | None) -> Extractor:
     if name not in BUILT_IN:
         allowed = f"{', '.join(map(repr, BUILT_IN))}, the import path of a callable (html, url), or None"
         return load_callable("NEARDUP_EXTRACTOR", name, allowed)
-    oldest = BUILT_IN[name].oldest
-    try:
-        if oldest and int(version(name).partition(".")[0]) < oldest:
-            raise ImportError(f"version {version(name)} is too old")
-        if oldest:
-            import_module(BUILT_IN[name].module)  # a broken binary shows itself here
-    except ImportError as error:  # PackageNotFoundError is one
-        raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install '{name}>={oldest}'") from error
-    return BUILT_IN[name].extract
+    built_in = BUILT_IN[name]
+    if built_in.oldest:
+        try:
+            import_module(built_in.module)  # a broken binary shows itself here
+            if int(version(name).partition(".")[0]) < built_in.oldest:
+                raise ImportError(f"version {version(name)} is too old")
+        except ImportError as error:  # PackageNotFoundError is one
+            allowed = f"{error}; pip install '{name}>={built_in.oldest}'"
+            raise SettingsError("NEARDUP_EXTRACTOR", name, allowed) from error
+    return built_in.extract
 
 
 def extract_nothing(html: str, url: str) -> str:

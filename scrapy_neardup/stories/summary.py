@@ -80,9 +80,9 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
         agreed = sum(_agreement(own[place], each) for each in others) / max(1, len(others))
         return agreed if place >= older else agreed / _CLEARLY
 
-    best = max(range(len(own)), key=lambda place: (support(place), place), default=-1)
-    if best >= 0 and support(best) > 0:
-        return own[best]
+    best, place = max(((support(place), place) for place in range(len(own))), default=(0.0, 0))
+    if best > 0:
+        return own[place]
     return next((title for _, title in current), "")
 
 

@@ -177,7 +177,8 @@ class StoryTracker:
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
         counts = Counter(filter(str.isalpha, story.source_languages))
-        common = [language for language, count in counts.items() if count == max(counts.values())]
+        most = max(counts.values(), default=0)
+        common = [language for language, count in counts.items() if count == most]
         if not common or not self._bursts.keys() >= {*common}:
             return self.breaking_over
         of_few = max(self._bursts[language] for language in common)
