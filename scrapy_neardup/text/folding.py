@@ -76,10 +76,11 @@ class CharacterTables:
         is_known = self._is_known.take(codes)
         if not is_known.all():
             with self._lock:
-                for code in set(codes[~is_known].tolist()):  # np.unique imports numpy.ma
-                    for table, entry in zip(self._tables, self._entries(chr(code)), strict=True):
-                        table[code] = entry
-                    self._is_known[code] = True  # last, because other threads read without the lock
+                new = [*set(codes[~is_known].tolist())]  # np.unique imports numpy.ma
+                entries = zip(*map(self._entries, map(chr, new)), strict=True)
+                for table, of_table in zip(self._tables, entries, strict=True):
+                    table[new] = of_table
+                self._is_known[new] = True  # last, because other threads read without the lock
 
 
 def code_points(text: str) -> NDArray[np.intp]:
@@ -144,7 +145,9 @@ def _folded(character: str) -> str:
         return ""
     if category == "Nd":
         return str(unicodedata.decimal(character))
-    if _KEPT.match(character) or unicodedata.decomposition(character).startswith("<fraction>"):
+    decomposition = unicodedata.decomposition(character)
+    is_like_no_other = not decomposition and ord(character) not in _TABLE
+    if is_like_no_other or _KEPT.match(character) or decomposition.startswith("<fraction>"):
         return character
     forms = (
         character.translate(_TABLE),
