@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from functools import lru_cache, partial
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.number_words import TABLES
 
 # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
-_NEVER = re.compile("(?!)")
 _WITHOUT_SPACES = ("zh", "ja", "th")
+
+
+class Patterns(dict[str, re.Pattern[str]]):
+    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms."""
+
+    def __init__(self, phrases: Mapping[str, str], language: str) -> None:
+        self._phrases = phrases
+        self._language = language
+
+    def __missing__(self, role: str) -> re.Pattern[str]:
+        self[role] = _pattern(self._phrases.get(role, "(?!)"), has_spaces=self._language not in _WITHOUT_SPACES)
+        return self[role]
 
 
 class Cues(NamedTuple):
     """What the words around a figure say of it, for one language."""
 
-    rewritten: tuple[tuple[re.Pattern[str], str], ...]  # "no one" is 0, "a first" is 1
-    says: dict[str, re.Pattern[str]]  # by their role; "#" stands for the figure
+    rewritten: Mapping[str, str]  # phrases: "no one" is 0, "a first" is 1
+    phrases: Patterns  # those that are rewritten
+    says: Patterns  # by their role; "#" stands for the figure
 
 
 @lru_cache(maxsize=64)
 def cues_of(language: str) -> Cues:
     """Return the cues of a language by its ISO 639-1 code. Without a table only few phrases are known."""
     words = TABLES.get(language, {}).get("tolls", {})
-    pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
-    rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
-    phrases = {
+    rewritten = words.get("read as", {})
+    roles = {
         **_UNLESS_KNOWN,
         **words,
-        "read as": "|".join(words.get("read as", ["(?!)"])),
+        "read as": "|".join(rewritten or ["(?!)"]),
         "more": _increments(language),
     }
-    return Cues(rewritten, defaultdict(lambda: _NEVER, {role: pattern(each) for role, each in phrases.items()}))
+    return Cues(rewritten, Patterns({each: each for each in rewritten}, language), Patterns(roles, language))
 
 
 def _increments(language: str) -> str:

@@ -205,8 +205,8 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     folded = _SPLIT.sub(r"\1\2", folded)
     folded = _RANGE.sub(_as_range, folded)
     if cues.says["read as"].search(folded):
-        for pattern, replacement in cues.rewritten:
-            folded = pattern.sub(replacement, folded)
+        for phrase, replacement in cues.rewritten.items():
+            folded = cues.phrases[phrase].sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
     placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
