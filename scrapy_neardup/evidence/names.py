@@ -83,17 +83,10 @@ _LETTERS = str.maketrans(
         **dict(zip("жюяђћљњјџþъь", ("s", "u", "a", "d", "s", "l", "n", "i", "s", "t", "", ""), strict=True)),
     }
 )
-_SOUNDS = (
-    (re.compile("kh"), "h"),
-    (re.compile("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])"), "s"),
-    (re.compile("ph"), "f"),
-    (re.compile("ck|q|c"), "k"),
-    (re.compile("x"), "ks"),
-    (re.compile("w"), "v"),
-    (re.compile("dzh|dj|j"), "i"),
-    (re.compile("^h?[aeiouy]+h?"), "A"),
-    (re.compile("[aeiouyh]"), ""),
-)
+_HISSES = re.compile("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])")
+_SOUNDS = tuple(pair.split(":") for pair in "ph:f ck:k q:k c:k x:ks w:v dzh:i dj:i j:i".split())
+_FIRST_VOWELS = re.compile("^h?[aeiouy]+h?")
+_VOWELS = re.compile("[aeiouyh]")
 _TWICE = re.compile(r"(.)\1+")
 
 
@@ -104,9 +97,10 @@ def skeleton(name: str) -> str:
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
         folded = "".join(map(_latin, latin))
+    folded = _HISSES.sub("s", folded.replace("kh", "h"))
     for sound, letter in _SOUNDS:
-        folded = sound.sub(letter, folded)
-    folded = _TWICE.sub(r"\1", folded)
+        folded = folded.replace(sound, letter)
+    folded = _TWICE.sub(r"\1", _VOWELS.sub("", _FIRST_VOWELS.sub("A", folded)))
     return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
 
 

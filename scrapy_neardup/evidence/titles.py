@@ -49,7 +49,7 @@ _LONGEST_REMEMBERED = 40
 NAME = 1 << 16
 FIGURE = 1 << 17
 NO_TERM = 1 << 18
-_CALENDAR = frozenset(map(fold, MONTHS | WEEKDAYS))
+_CALENDAR = MONTHS | WEEKDAYS
 
 
 def title_terms(title: str) -> frozenset[int]:
@@ -148,8 +148,7 @@ def pack_terms(terms: Iterable[int]) -> bytes:
 
 def _pairs(word: str) -> list[str]:
     """Return the pairs of characters in scripts without spaces, which are terms."""
-    runs = [] if word.isascii() else _UNSPACED.findall(word)
-    return [run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))]
+    return [run[at : at + 2] for run in _UNSPACED.findall(word) for at in range(max(1, len(run) - 1))]
 
 
 def _hash(term: str) -> int:
@@ -162,7 +161,7 @@ class _Codes(dict[str, tuple[int, ...]]):
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        pairs = _pairs(word)
+        pairs = [] if word.isascii() else _pairs(word)
         codes = tuple(map(_hash, pairs)) if pairs else (self._code_of(word),)
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = codes
@@ -173,12 +172,15 @@ class _Codes(dict[str, tuple[int, ...]]):
 
         An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
         """
-        is_elsewhere = word[0] >= _FIRST_WITHOUT_CASE
-        is_korean = is_elsewhere and _HANGUL.match(word) is not None
-        folded = _ARABIC_ARTICLE.sub("", word.casefold()) if is_elsewhere else word.casefold()
-        stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
-        least = _LEAST_LETTERS_ELSEWHERE if is_elsewhere else _LEAST_LETTERS
-        has_weight = len(word) >= least or is_korean or word.isdigit() or (len(word) > 1 and word.isupper())
+        folded = word.casefold()
+        stem = folded[:_STEM]
+        least = _LEAST_LETTERS
+        if word[0] >= _FIRST_WITHOUT_CASE:
+            is_korean = _HANGUL.match(word) is not None
+            folded = _ARABIC_ARTICLE.sub("", folded)
+            stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
+            least = len(word) if is_korean else _LEAST_LETTERS_ELSEWHERE
+        has_weight = len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper())
         code = _hash(stem) if has_weight else NO_TERM
         if word[0].isdigit():
             return code | FIGURE

@@ -90,20 +90,22 @@ class Meaning(NamedTuple):
 
 
 _MEANINGS = {
-    word: Meaning(FigureKind[role.split()[0].upper()], role.split()[-1])
+    word: meaning
     for role, words in words_by_role("counted").items()
+    for meaning in [Meaning(FigureKind[role.split()[0].upper()], role.split()[-1])]
     for word in words
 }
 _STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
-_LENGTHS = {stem[:2]: sorted({len(each) for each in _STEMS if each[:2] == stem[:2]}, reverse=True) for stem in _STEMS}
+_LENGTHS = sorted({*map(len, _STEMS)}, reverse=True)
+_BEGINNINGS = {stem[:2] for stem in _STEMS}
 _SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
 
 
 @lru_cache(maxsize=1 << 14)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
-    lengths = _LENGTHS.get(word[:2], ())
-    found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in lengths if word[:n] in _STEMS), None)
+    stems = [word[:length] for length in _LENGTHS] if word[:2] in _BEGINNINGS else ()
+    found = _MEANINGS.get(word) or next(filter(None, map(_STEMS.get, stems)), None)
     if found:
         return found
     if word > _UNSPACED:
