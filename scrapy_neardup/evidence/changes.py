@@ -82,8 +82,9 @@ def recounted(sentences: Iterable[str], new: Side, old: Side) -> list[str]:
 
     The old value is nowhere in the new text, and the new one nowhere in the old text.
     """
-    gone = [each for _, each in _numbers_among(old.text[:_MOST_READ].split("\n"), new, old)]
-    came = _numbers_among(sentences if gone else (), old, new)
+    came = _numbers_among(sentences, old, new)
+    lines = old.text[:_MOST_READ].split("\n") if came else ()
+    gone = [each for _, each in _numbers_among(lines, new, old)]
     return [line for line, value in came if any(_count_the_same(each, value) for each in gone)]
 
 
