@@ -250,8 +250,8 @@ class SQLiteClient(Client):
         if pairs:
             # One statement, because the interpreter's lock is given up and taken again around every step of SQLite.
             number = self._own(key)
-            rows = ", ".join(["(?, ?, ?)"] * len(pairs))
-            values = [each for pair in pairs for each in (number, *pair)]
+            rows = ", ".join(["(?1, ?, ?)"] * len(pairs))
+            values = [number, *(each for pair in pairs for each in pair)]
             update = f"ON CONFLICT (key, field) DO UPDATE SET value = {value}"
             self._sql.execute(f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows} {update}", values)
 
