@@ -25,7 +25,7 @@ IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts of pages, which take half of the time of as many texts one by one
 _MOST_TEXTS = 32  # of texts without a page: nobody waits for one of them
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
-_LONG = 8_000  # characters of a text that waits for no other one
+_MOST_CHARACTERS = 50_000  # of texts that go together
 
 # How many of the next pages of a source are left out after a slow one, if there are pages of other sources. The user's
 # own extractor leaves out none: it may load a model, or wait for a service.
@@ -122,11 +122,11 @@ class ExtractionProcesses:
             thread.join(GONE_SECONDS)
 
     def _serve(self, worker: WorkerProcess) -> None:
-        """Send pages to one worker process. Sketch texts together if they are enough or long, or if no page comes."""
+        """Send pages to one worker process. Sketch texts together if they are enough, or if no page comes."""
         unsketched: list[tuple[Extracted, Future[Extracted]]] = []
         while True:
             most = _MOST_TOGETHER if any(each.is_of_page for each, _ in unsketched) else _MOST_TEXTS
-            if len(unsketched) >= most or any(len(each.text) >= _LONG for each, _ in unsketched):
+            if len(unsketched) >= most or sum(len(each.text) for each, _ in unsketched) >= _MOST_CHARACTERS:
                 self._sketch(worker, unsketched)
             try:
                 job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)

@@ -17,11 +17,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from math import inf
-from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
+from typing import BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
 from scrapy_neardup.content.extractors import BUILT_IN, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
@@ -45,8 +45,6 @@ _ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other librar
 
 # How long to wait for a process or thread that was ended: a killed process takes milliseconds.
 GONE_SECONDS = 5.0
-
-Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 
 
 class Sketching(NamedTuple):
@@ -113,7 +111,10 @@ def main() -> None:
     if built_in := BUILT_IN.get(options.extractor or ""):
         _load_or_fail(lambda: import_module(built_in.module))  # it does not count for the time limit of the first page
     extract = _load_or_fail(lambda: load_extractor(options.extractor))
-    sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
+    sketching = options.sketching and Sketching(*options.sketching)
+    sketch = _load_or_fail(
+        lambda: sketching and load_callable("factory", sketching.factory, "a callable")(sketching.options)
+    )
     if options.memory is not None:
         _limit_memory(options.memory)
 
@@ -155,14 +156,6 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     except OSError:  # the parent has no standard error
         os.dup2(nothing, 1)
     return requests, answers
-
-
-def _load_sketch(sketching: tuple[str, str] | None) -> Sketch | None:
-    if sketching is None:
-        return None
-    factory, options = sketching
-    sketch: Sketch = load_callable("factory", factory, "a callable")(options)
-    return sketch
 
 
 def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:

@@ -26,8 +26,6 @@ from scrapy_neardup.text.lines import Body, read_bodies
 
 FACTORY = f"{__name__}.sketch_ahead"
 
-_MOST_CHARACTERS = 65_536  # that are sketched together
-
 _STRINGS = "signature", "lead", "names", "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
     "packed sketch",
@@ -111,7 +109,9 @@ class TextSketcher:
 
     def whole(self, *texts: str) -> list[TextSketch]:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
-        return self.sketch(self.drafts(texts, [None] * len(texts)))
+        drafts = self.drafts(texts, [None] * len(texts))
+        self.sketch(drafts)
+        return [draft.sketch for draft in drafts if draft.sketch]
 
     def drafts(self, texts: Sequence[str], ahead: Sequence[TextSketch | None]) -> list[Draft]:
         """Read the texts of which no sketch was made ahead. They are read together."""
@@ -132,17 +132,14 @@ class TextSketcher:
         """Read texts with all their lines."""
         return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
 
-    def sketch(self, drafts: Sequence[Draft]) -> list[TextSketch]:
+    def sketch(self, drafts: Sequence[Draft]) -> None:
         """Sketch texts together, without the lines that are left out."""
         bodies = [draft.read_body().without(draft.left_out) for draft in drafts]
         long_enough = [body for body in bodies if body.words >= self.min_words]
         signed = iter(self._signer.sign(long_enough) if long_enough else ())
-        sketches = []
         for draft, body in zip(drafts, bodies, strict=True):
             own = next(signed) if body.words >= self.min_words else UNSIGNED
             draft.sketch = self._text_sketch(draft, body, own)
-            sketches.append(draft.sketch)
-        return sketches
 
     def _text_sketch(self, draft: Draft, body: Body, signed: SignedText) -> TextSketch:
         whole = draft.sketch
@@ -168,13 +165,7 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
     sketcher = TextSketcher(Preset(**row["preset"]), min_words=row["min_words"])
     sketcher.prepare()
 
-    def sketch(texts: Sequence[str]) -> list[bytes]:
-        if len(texts) > 1 and sum(map(len, texts)) > _MOST_CHARACTERS:
-            half = len(texts) // 2
-            return sketch(texts[:half]) + sketch(texts[half:])
-        return list(map(pack_sketch, sketcher.whole(*texts)))
-
-    return sketch
+    return lambda texts: list(map(pack_sketch, sketcher.whole(*texts)))
 
 
 def pack_sketch(sketch: TextSketch) -> bytes:

@@ -196,7 +196,7 @@ async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_no_text(
 async def test_texts_that_come_together_are_sketched_together(module: str) -> None:
     pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=Sketching("plain.counts", "")))
     try:
-        texts = ["x" * 8000, *(f"text {number}" for number in range(10))]
+        texts = ["x" * 50_000, *(f"text {number}" for number in range(10))]
         extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
         alone = [pool.submit(texts[0], ""), *map(pool.submit_text, texts[1:] * 4)]
         counts = [int((await asyncio.wrap_future(each)).sketch) for each in alone]
