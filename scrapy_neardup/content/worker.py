@@ -9,6 +9,7 @@ with the error message, the seconds and the CPU seconds that it took, and then t
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -39,6 +40,9 @@ READY = b"+"
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
+
+# New objects after which a process looks for garbage. Python's default takes 6 % of the time of a sketch and a check.
+OBJECTS_A_COLLECTION = 10_000
 
 STARTUP_SECONDS = 60.0
 _ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other libraries end their process then
@@ -117,6 +121,8 @@ def main() -> None:
     )
     if options.memory is not None:
         _limit_memory(options.memory)
+    gc.freeze()  # what is loaded stays
+    gc.set_threshold(OBJECTS_A_COLLECTION)
 
     def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
         if kind == TEXTS:

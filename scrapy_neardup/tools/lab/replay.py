@@ -6,6 +6,7 @@ Pages are extracted ahead in worker processes, while verdicts are made in order.
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -20,6 +21,7 @@ from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
 from scrapy_neardup.content.head import PageHead, language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls
+from scrapy_neardup.content.worker import OBJECTS_A_COLLECTION
 from scrapy_neardup.document import counted_names, with_id
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
@@ -181,6 +183,7 @@ async def replay(
     ``on_event`` gets each event after the pages of its story. At the end of the pages those events end that are over by
     the documents' own clock. With ``all_over`` no other document will come, so all events end.
     """
+    gc.set_threshold(OBJECTS_A_COLLECTION)
     clock = time.time()
     iterator = iter(pages)
     # Reading a page may wait for a worker process, so do it outside the event loop.
