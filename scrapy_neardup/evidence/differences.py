@@ -170,6 +170,8 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     cells = _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
     aligned = align(sentences, olds)
+    if new.title and old.title and (of_titles := align(sentences[:1], olds[:1])[0]).partner:
+        aligned[0] = of_titles  # a sentence of the text may count another thing
     known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
@@ -247,10 +249,10 @@ def _partners(
         held += len(places.pop(0).came)
     numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
     differences: list[Difference] = []
-    for place in places:
-        differing, wording = differences_of(place, known.has, is_alone=is_alone)
-        held += wording
-        is_in_place = equal >= IN_PLACE * len(new) and _is_value(place, *numbers)
+    found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
+    held += sum(wording for *_, wording in found_at)
+    for place, differing, _ in found_at:
+        is_in_place = held >= IN_PLACE * len(new) and _is_value(place, *numbers)
         is_swapped = place.is_swap and equal >= FORM * longest
         differences += (
             each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing

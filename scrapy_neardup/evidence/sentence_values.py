@@ -36,7 +36,6 @@ _DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
 DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 REACH = 6  # words on either side of a value that may say what it counts
-_DATELINE = 4  # words
 _JOINED = frozenset("\u0648\u0628\u0644\u0641")
 TOLD = ("number", "quantity", "time", "code")
 _READ = (*TOLD, "negation")  # "no deaths" -> "three deaths"
@@ -61,12 +60,15 @@ class Value(NamedTuple):
         return is_more or any(_bare(each) in FRACTIONS for each in self.behind[:3])
 
 
-def values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[Value]:
-    """Return the values of a sentence. The words before a value may stand before a comma only if it ``crosses``."""
+def values_of(text: str, tokens: Sequence[Token], *, crosses: bool, dateline: int) -> list[Value]:
+    """Return the values of a sentence, but no date in the first words, which may be its ``dateline``.
+
+    The words before a value may stand before a comma only if it ``crosses``.
+    """
     figures = [*find_figures(text)]
     found = []
     for at, token in enumerate(tokens):
-        if not _is_value(token, at):
+        if token.kind not in _READ or (at < dateline and token.kind == "time"):
             continue
         value = short_value(token.text)
         figure = next((each for each in figures if each.value == value), Figure(value))
@@ -86,11 +88,6 @@ def _clause_behind(tokens: Sequence[Token], end: int, *, is_in_brackets: bool) -
     """Return the words behind a value, up to the end of its clause. The bracket behind it is no end."""
     closing = (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets))
     return tokens[end : end + min(next(closing, REACH), REACH)]
-
-
-def _is_value(token: Token, at: int) -> bool:
-    """Decide whether a token is a value; the date of a dateline is none."""
-    return token.kind in _READ and (at >= _DATELINE or token.kind != "time")
 
 
 def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:

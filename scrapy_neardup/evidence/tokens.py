@@ -45,7 +45,7 @@ HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 """First words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-VAGUE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
+INDEFINITE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
     frozenset(_TABLE[role].split()) for role in ("vague", "without_size", "function_words", "qualifiers")
 )
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
