@@ -17,7 +17,7 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.differences import Comparison, Sentence
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.figure import Figure, figures_of, is_plain
-from scrapy_neardup.evidence.figures.number_words import DAYS, WORDS
+from scrapy_neardup.evidence.figures.number_words import WORDS
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.page_lines import Side, words_of
 from scrapy_neardup.evidence.replacements import printed_words
@@ -156,19 +156,23 @@ def _label(old: Value, new: Value, text: str) -> str:
     is_known = old.figure.label == figure.label or old.token.kind == "quantity"  # "many reported dead"
     if is_known and (0 < figure.kind < FigureKind.OTHER or figure.label in _ENGLISH):
         return figure.label
-    if _are_without_size(old.token, new.token):
+    is_denial = old.token.kind == "negation" and new.token.kind != "number"  # "not only sad", "both sad"
+    if is_denial or not WITHOUT_SIZE.isdisjoint((old.token.text, new.token.text)):
         return ""
+    return _words_beside(old, new, text)
+
+
+def _words_beside(old: Value, new: Value, text: str) -> str:
+    """Return the words beside two values that are the same, as the text prints them."""
     before = _equal(old.before, new.before)[::-1]
     behind = _equal(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
-        if before and before[-1].text in DAYS:
-            return ""  # each text has its own "today (21)"
         small = list(takewhile(is_small, new.before))[::-1]
         return _as_printed(text, [*before, *small] if before else behind)
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:1] + new.behind[:1]))
     # "boeing: 737 -> 787", "sections 21, 22 -> 27"
-    is_named_before = figure.kind == SILENT or any(each.kind == "number" for each in new.before[:1])
+    is_named_before = new.figure.kind == SILENT or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
     return _as_printed(text, before or behind if is_told_before else behind or before)
 
@@ -178,12 +182,6 @@ def _counts_others(value: Value) -> bool:
     near = next((each for each in value.before if not is_small(each) or each.text in WORDS["and"]), None)
     meaning = meaning_of(near.text) if near else None
     return meaning is not None and meaning.kind != value.figure.kind and {meaning.kind, value.figure.kind} <= HARMED
-
-
-def _are_without_size(old: Token, new: Token) -> bool:
-    """Decide whether two words tell no number: "most", "the majority", or "not only sad" and "both sad"."""
-    is_denial = old.kind == "negation" and new.kind != "number"
-    return is_denial or not WITHOUT_SIZE.isdisjoint((old.text, new.text))
 
 
 def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:

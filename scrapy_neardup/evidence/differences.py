@@ -169,9 +169,9 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     found = []
     cells = _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
-    aligned = align(sentences, olds)
-    if new.title and old.title and (of_titles := align(sentences[:1], olds[:1])[0]).partner:
-        aligned[0] = of_titles  # a sentence of the text may count another thing
+    # First the titles, because a sentence of the text may count another thing.
+    of_titles = [each for each in align(sentences[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
+    aligned = of_titles + align(sentences, olds)[len(of_titles) :]
     known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
@@ -247,10 +247,10 @@ def _partners(
     held = equal
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
-    numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
+    numbers = _count_firm(places)
     differences: list[Difference] = []
     found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
-    held += sum(wording for *_, wording in found_at)
+    held += sum(each[-1] for each in found_at)
     for place, differing, _ in found_at:
         is_in_place = held >= IN_PLACE * len(new) and _is_value(place, *numbers)
         is_swapped = place.is_swap and equal >= FORM * longest
@@ -295,6 +295,9 @@ def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
     return len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
-def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
-    counted = {(each.kind, each.text) for part in parts for each in part}
-    return sum(kind in ("number", "quantity", "negation") for kind, _ in counted)
+def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
+    """Return how many numbers are gone, and how many came."""
+    gone = {(each.kind, each.text) for place in places for each in place.gone}
+    came = {(each.kind, each.text) for place in places for each in place.came}
+    numbers = ("number", "quantity", "negation")
+    return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)

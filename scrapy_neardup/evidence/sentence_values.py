@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS, all_languages
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS, UNITS, all_languages
 from scrapy_neardup.evidence.replacements import form_of
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
@@ -162,7 +162,7 @@ def is_other_value(old: Value, new: Value) -> bool:
     if old.is_added != new.is_added or old.unit != new.unit or 0 < old.figure.kind != new.figure.kind > 0:
         return False
     if new.token.kind == "time":
-        return _is_other_date(old.shown, new.shown)
+        return _is_other_date(old, new)
     if _may_be_misread(old.token.printed, new.token.printed):
         return False
     values = old.figure.value, new.figure.value
@@ -176,9 +176,14 @@ def is_other_value(old: Value, new: Value) -> bool:
     return not is_rounded and not are_equal(old.figure, new.figure)
 
 
-def _is_other_date(old: Sequence[Token], new: Sequence[Token]) -> bool:
-    """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11"."""
-    olds, news = _parts_of_date(old), _parts_of_date(new)
+def _is_other_date(old: Value, new: Value) -> bool:
+    """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11".
+
+    Each text has its own "today (21)".
+    """
+    if all(each.before and each.before[0].text in DAYS for each in (old, new)):
+        return False
+    olds, news = _parts_of_date(old.shown), _parts_of_date(new.shown)
     gone = [each for each in olds if not any(is_same_word(each, other) for other in news)]
     came = [each for each in news if not any(is_same_word(each, other) for other in olds)]
     return any(form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))

@@ -89,7 +89,7 @@ FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
-_BEHIND_TIME = "月日号號点點时時월일시"
+_BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
@@ -208,7 +208,7 @@ class _Words(NamedTuple):
     def _take_sign(self, place: int) -> str:
         """Take "month", "day" or "hour" off the beginning of a word, and return it; "" if the word has none."""
         word = self.raw[place]
-        sign = word[:1] if word == "h" or _is_of_time(word) else ""
+        sign = word[:1] if word == "h" or word[:1] in _BEHIND_TIME else ""
         self.raw[place] = word[len(sign) :]
         return sign
 
@@ -237,11 +237,6 @@ class _Words(NamedTuple):
             kind: TokenKind = "name" if token in self.names else "word"
             self.found.append(Token(token, _KINDS.get(token, kind), token))
         return place + 1
-
-
-def _is_of_time(word: str) -> bool:
-    """Return whether a word behind a number begins with "month", "day" or "hour" in a script without spaces."""
-    return word != "" and word[0] in _BEHIND_TIME
 
 
 def _add_number(found: list[Token], number: Token) -> None:
