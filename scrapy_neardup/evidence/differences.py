@@ -92,9 +92,9 @@ class Comparison:
         return min(1.0, self._held / max(1, self._words + self.old_words - self._held))
 
     @cached_property
-    def held_head(self) -> float:
-        """Return the share of the first two sentences that the old text holds."""
-        return _share_held([each for each in self._lines if each.words][: _HEAD - 1])
+    def held_beginnings(self) -> float:
+        """Return the share of the first two sentences that the other text holds, the mean of both texts."""
+        return (_share_held([each for each in self._lines if each.words][: _HEAD - 1]) + self.held_head_of_old) / 2
 
     @property
     def first_new_statement(self) -> Sentence | None:
