@@ -45,6 +45,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
 _LONGEST_LINE = 120  # characters of a change that is told
 _MOST_VALUES = 30  # of a text, that are compared with those of another one
+_LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _HEAD = 3  # sentences, the title among them, of which one may begin with a dateline
@@ -63,19 +64,12 @@ class Change(NamedTuple):
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
     """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
     changes: dict[tuple[str, str], Change] = {}
-    repeated = {each.text for each in comparison.sentences}
-    # A headline may count another thing than the sentence that is most like it.
-    alike = ((n, each) for n, each in enumerate(comparison.sentences) if each.is_title == (each.partner in old.title))
-    for number, sentence in alike:
-        dateline = _DATELINE if number < _HEAD else 0
-        pairs = _replaced(sentence, new.language, dateline) if sentence.partner not in repeated else ()
-        for before, after in pairs:
-            if label := _label(before, after, sentence.text):
-                shown = f"{_value_of(before, sentence.partner)} -> {_value_of(after, sentence.text)}"
-                change = Change(
-                    one_line(f"{label}: {shown}", _LONGEST_LINE), bool(HARMED & {before.figure.kind, after.figure.kind})
-                )
-                changes.setdefault((before.token.value, after.token.value), change)
+    for before, after, (text, partner) in _replaced_in(comparison, new, old):
+        if label := _label(before, after, text):
+            line = f"{label}: {_value_of(before, partner)} -> {_value_of(after, text)}"
+            is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
+            change = Change(one_line(line, _LONGEST_LINE), is_toll)
+            changes.setdefault((before.token.value, after.token.value), change)
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
@@ -112,6 +106,21 @@ def _count_the_same(old: Value, new: Value) -> bool:
     """Decide whether two values, which are no days, have one unit, and two of the words beside them."""
     is_day = not new.unit and len(new.token.printed) < 3
     return not is_day and is_other_value(old, new) and count_common((old, new)) >= _LEAST_COMMON
+
+
+def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Value, Value, tuple[str, str]]]:
+    """Yield the values in the place of others, each pair with its sentence and the partner of that.
+
+    If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
+    sentence that is most like it. The first sentences may begin with a dateline.
+    """
+    least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
+    repeated = {each.text for each in comparison.sentences}
+    for number, each in enumerate(comparison.sentences):
+        is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
+        if is_like and each.partner not in repeated:
+            pairs = _replaced(each, new.language, _DATELINE if number < _HEAD else 0)
+            yield from ((*pair, (each.text, each.partner)) for pair in pairs)
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
