@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import dropwhile, islice, product, takewhile
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.differences import Comparison, Sentence
+from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.figure import Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
@@ -48,7 +48,6 @@ _MOST_VALUES = 30  # of a text, that are compared with those of another one
 _LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
-_HEAD = 3  # sentences, the title among them, of which one may begin with a dateline
 _DATELINE = 4  # words
 _LONGEST_LABEL = 2  # words that say something
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
@@ -78,11 +77,17 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
 def recounted(sentences: Iterable[str], new: Side, old: Side) -> list[str]:
     """Return the sentences of a new text that give another value of what the old text counts, in other words.
 
-    The old value is nowhere in the new text, and the new one nowhere in the old text.
+    The old value is nowhere in the new text, and the new one nowhere in the old text. They are no days, have one unit,
+    and two of the words beside them are the same.
     """
     gone = [each for _, each in _numbers_among(old.text[:_MOST_READ].split("\n"), new, old)]
     came = _numbers_among(sentences if gone else (), old, new)
-    return [line for line, value in came if any(_count_the_same(each, value) for each in gone)]
+    own = ((line, each) for line, each in came if each.unit or len(each.token.printed) > 2)  # no days
+    return [
+        line
+        for line, value in own
+        if any(is_other_value(each, value) and count_common((each, value)) >= _LEAST_COMMON for each in gone)
+    ]
 
 
 def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[str, Value]]:
@@ -102,12 +107,6 @@ def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[s
     return [*islice(own_values, _MOST_VALUES)]
 
 
-def _count_the_same(old: Value, new: Value) -> bool:
-    """Decide whether two values, which are no days, have one unit, and two of the words beside them."""
-    is_day = not new.unit and len(new.token.printed) < 3
-    return not is_day and is_other_value(old, new) and count_common((old, new)) >= _LEAST_COMMON
-
-
 def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Value, Value, tuple[str, str]]]:
     """Yield the values in the place of others, each pair with its sentence and the partner of that.
 
@@ -119,7 +118,7 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
         if is_like and each.partner not in repeated:
-            pairs = _replaced(each, new.language, _DATELINE if number < _HEAD else 0)
+            pairs = _replaced(each, new.language, _DATELINE if number < HEAD else 0)
             yield from ((*pair, (each.text, each.partner)) for pair in pairs)
 
 

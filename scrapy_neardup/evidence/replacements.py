@@ -25,8 +25,6 @@ from scrapy_neardup.evidence.tokens import (
     say_nothing,
 )
 
-_TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
-
 Has = Callable[[Token], bool]
 """Whether the old text has a word anywhere."""
 
@@ -167,8 +165,8 @@ def _denials(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable
 
 
 def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[Difference]:
-    news = _of_kind(came, *_TOLD_AS_PRINTED)
-    for old in _of_kind(gone, *_TOLD_AS_PRINTED):
+    news = _of_kind(came, "time", "unit")
+    for old in _of_kind(gone, "time", "unit"):
         likes = (each for each in news if (each.kind, form_of(each)) == (old.kind, form_of(old)))
         if (new := next(likes, None)) is not None:
             news.remove(new)

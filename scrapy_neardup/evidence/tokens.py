@@ -363,7 +363,10 @@ def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
         stems = [_ARABIC_PREFIX.sub("", word) for word in (a, b)]
-        return _are_of_one_stem(a, b) or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
+        shorter, longer = sorted((a, b), key=len)
+        is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+        is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
+        return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
     return a == b or _have_like_letters(a, b)
 
 
@@ -378,10 +381,3 @@ def _have_like_letters(a: str, b: str) -> bool:
         return True  # "liter", "litre"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
     return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
-
-
-def _are_of_one_stem(a: str, b: str) -> bool:
-    """Decide whether an Arabic word is another one with one or two letters that are joined to it."""
-    shorter, longer = sorted((a, b), key=len)
-    is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
-    return is_longer and len(longer) - len(shorter) < min(3, len(shorter))

@@ -91,9 +91,8 @@ def little_in_common(pair: Pair) -> Finding:
 
 def other_subject(pair: Pair) -> Finding | None:
     """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
-    if not pair.same_source or not LIKE_FORMS <= pair.title_overlap < 1 or not (pair.new.topic and pair.old.topic):
-        return None
-    if pair.changes:
+    are_alike = pair.same_source and LIKE_FORMS <= pair.title_overlap < 1
+    if not are_alike or not (pair.new.topic and pair.old.topic) or pair.changes:
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
@@ -162,9 +161,8 @@ def only_through_another(pair: Pair) -> Finding | None:
     The old one may be a page with several events, such as a live blog. Nobody joins a story through it. But texts that
     begin alike are of one event.
     """
-    if not pair.old.first_topic or pair.likeness.similarity >= SAME_ARTICLE:
-        return None
-    if pair.comparison is not None and pair.comparison.held_beginnings >= SAME_ARTICLE:
+    begin_alike = pair.comparison is not None and pair.comparison.held_beginnings >= SAME_ARTICLE
+    if not pair.old.first_topic or pair.likeness.similarity >= SAME_ARTICLE or begin_alike:
         return None
     cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
     return too_low(Measured("cosine with the first document of the story", cosine, FIRST_COSINE_IF_STRONG))
