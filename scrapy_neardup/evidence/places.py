@@ -69,7 +69,8 @@ class Place(NamedTuple):
 
     @property
     def is_dateline(self) -> bool:
-        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE
+        tells = any(each.kind in FIRM and each.kind != "time" for each in self.came)
+        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE and not tells
 
     @property
     def is_swap(self) -> bool:
