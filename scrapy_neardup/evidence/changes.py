@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import dropwhile, islice, product, takewhile
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.differences import Comparison, Sentence
-from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind
+from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
+from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.figure import Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
@@ -42,11 +42,13 @@ _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_BESIDE_SIGN = re.compile("(?<=[^\\w\\s]) (?=[0-9])| (?=%)")
+_BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
 _LONGEST_LINE = 120  # characters of a change that is told
 _MOST_VALUES = 30  # of a text, that are compared with those of another one
+_LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
+_DATELINE = 4  # words
 _LONGEST_LABEL = 2  # words that say something
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
 
@@ -61,17 +63,12 @@ class Change(NamedTuple):
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
     """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
     changes: dict[tuple[str, str], Change] = {}
-    repeated = {each.text for each in comparison.sentences}
-    # A headline may count another thing than the sentence that is most like it.
-    alike = (each for each in comparison.sentences if each.is_title == (each.partner in old.title))
-    for sentence in alike:
-        for before, after in _replaced(sentence, new.language) if sentence.partner not in repeated else ():
-            if label := _label(before, after, sentence.text):
-                shown = f"{_value_of(before, sentence.partner)} -> {_value_of(after, sentence.text)}"
-                change = Change(
-                    one_line(f"{label}: {shown}", _LONGEST_LINE), bool(HARMED & {before.figure.kind, after.figure.kind})
-                )
-                changes.setdefault((before.token.value, after.token.value), change)
+    for before, after, (text, partner) in _replaced_in(comparison, new, old):
+        if label := _label(before, after, text):
+            line = f"{label}: {_value_of(before, partner)} -> {_value_of(after, text)}"
+            is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
+            change = Change(one_line(line, _LONGEST_LINE), is_toll)
+            changes.setdefault((before.token.value, after.token.value), change)
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
@@ -80,12 +77,21 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
 def recounted(sentences: Iterable[str], new: Side, old: Side) -> list[str]:
     """Return the sentences of a new text that give another value of what the old text counts, in other words.
 
-    The old value is nowhere in the new text, and the new one nowhere in the old text.
+    The old value is nowhere in the new text, and the new one nowhere in the old text. They are no days, have one unit,
+    and two of the words beside them are the same.
     """
-    came = _numbers_among(sentences, old, new)
+    came = [
+        (line, each)
+        for line, each in _numbers_among(sentences, old, new)
+        if each.unit or len(each.token.printed) > 2  # no days
+    ]
     lines = old.text[:_MOST_READ].split("\n") if came else ()
     gone = [each for _, each in _numbers_among(lines, new, old)]
-    return [line for line, value in came if any(_count_the_same(each, value) for each in gone)]
+    return [
+        line
+        for line, value in came
+        if any(is_other_value(each, value) and count_common((each, value)) >= _LEAST_COMMON for each in gone)
+    ]
 
 
 def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[str, Value]]:
@@ -95,7 +101,7 @@ def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[s
         (line, each)
         for line in lines
         if not known.issuperset(DIGITS.findall(line))
-        for each in values_of(line, tokens_of(line, own.language), crosses=False)
+        for each in values_of(line, tokens_of(line, own.language), crosses=False, dateline=_DATELINE)
     )
     own_values = (
         (line, each)
@@ -105,22 +111,35 @@ def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[s
     return [*islice(own_values, _MOST_VALUES)]
 
 
-def _count_the_same(old: Value, new: Value) -> bool:
-    """Decide whether two values, which are no days, have one unit, and two of the words beside them."""
-    is_day = not new.unit and len(new.token.printed) < 3
-    return not is_day and is_other_value(old, new) and count_common((old, new)) >= _LEAST_COMMON
+def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Value, Value, tuple[str, str]]]:
+    """Yield the values in the place of others, each pair with its sentence and the partner of that.
+
+    If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
+    sentence that is most like it. The first sentences may begin with a dateline.
+    """
+    least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
+    repeated = {each.text for each in comparison.sentences}
+    for number, each in enumerate(comparison.sentences):
+        is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
+        if is_like and each.partner not in repeated:
+            pairs = _replaced(each, new.language, _DATELINE if number < HEAD else 0)
+            yield from ((*pair, (each.text, each.partner)) for pair in pairs)
 
 
-def _replaced(sentence: Sentence, language: str) -> Iterator[tuple[Value, Value]]:
-    """Yield the values in the place of others, beside the same words; none if a name is in the place of another one."""
+def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
+    """Yield the values in the place of others, beside the same words; none if a name is in the place of another one.
+
+    The first words of a sentence may be its ``dateline``.
+    """
     replaced = {(each.old, each.new): each for each in sentence.differences if each.old and each.new}
     told = [key for key, each in replaced.items() if each.kind in TOLD and each.is_in_place]
-    if not told or "name" in {each.kind for each in replaced.values()}:
+    names = (key for key, each in replaced.items() if each.kind == "name")
+    if not told or not all(old.startswith(new) or new.startswith(old) for old, new in names):  # "section", "sections"
         return
     texts = sentence.partner, sentence.text
     sides = [tokens_of(text, language) for text in texts]
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
-    olds, news = (values_of(*side, crosses=is_alike) for side in zip(texts, sides, strict=True))
+    olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
     best = _best_pairs(olds, news)
     least = 0 if is_alike else _LEAST_COMMON
     yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
@@ -143,30 +162,38 @@ def _best_pairs(olds: Sequence[Value], news: Sequence[Value]) -> dict[tuple[str,
 
 def _label(old: Value, new: Value, text: str) -> str:
     """Return the words that say in both sentences what is counted, "" if there are none, or the value is the same."""
-    if not is_other_value(old, new):
+    if not is_other_value(old, new) or any(map(_counts_others, (old, new))):
         return ""
     figure = new.figure
     is_known = old.figure.label == figure.label or old.token.kind == "quantity"  # "many reported dead"
     if is_known and (0 < figure.kind < FigureKind.OTHER or figure.label in _ENGLISH):
         return figure.label
-    if _are_without_size(old.token, new.token):
+    is_denial = old.token.kind == "negation" and new.token.kind != "number"  # "not only sad", "both sad"
+    if is_denial or not WITHOUT_SIZE.isdisjoint((old.token.text, new.token.text)):
         return ""
+    return _words_beside(old, new, text)
+
+
+def _words_beside(old: Value, new: Value, text: str) -> str:
+    """Return the words beside two values that are the same, as the text prints them."""
     before = _equal(old.before, new.before)[::-1]
+    behind = _equal(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
         small = list(takewhile(is_small, new.before))[::-1]
-        return _as_printed(text, [*before, *small]) if before else ""
+        return _as_printed(text, [*before, *small] if before else behind)
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:1] + new.behind[:1]))
-    # "boeing: 737 -> 787"
-    is_told_before = figure.kind == SILENT or new.token.closes or (new.unit and not is_of_next)
-    behind = _equal(old.behind, new.behind)
+    # "boeing: 737 -> 787", "sections 21, 22 -> 27"
+    is_named_before = new.figure.kind == SILENT or any(each.kind == "number" for each in new.before[:1])
+    is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
     return _as_printed(text, before or behind if is_told_before else behind or before)
 
 
-def _are_without_size(old: Token, new: Token) -> bool:
-    """Decide whether two words tell no number: "most", "the majority", or "not only sad" and "both sad"."""
-    is_denial = old.kind == "negation" and new.kind != "number"
-    return is_denial or not WITHOUT_SIZE.isdisjoint((old.text, new.text))
+def _counts_others(value: Value) -> bool:
+    """Decide whether the word before a value counts other people than those behind it: "body of one of the missing"."""
+    near = next((each for each in value.before if not is_small(each) or each.text in WORDS["and"]), None)
+    meaning = meaning_of(near.text) if near else None
+    return meaning is not None and meaning.kind != value.figure.kind and {meaning.kind, value.figure.kind} <= HARMED
 
 
 def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
@@ -195,11 +222,17 @@ def _value_of(value: Value, text: str) -> str:
 
 
 def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
-    """Yield the tolls of the dead: the greatest of title and first sentences, as the others are parts of it."""
+    """Yield the tolls of the dead if they rose: the greatest of title and first sentences.
+
+    The others are parts of it. A lower toll in other words may be that of a part: "seven died in 24 hours".
+    """
     known, newest = _highest_toll(old), _highest_toll(new)
-    if not (known and newest) or known == newest or newest > _MOST_GROWTH * (1 + known) or _name_others(new, old):
+    if not 0 < known < newest <= _MOST_GROWTH * (1 + known) or _name_others(new, old):
         return
-    if str(newest) not in _told_dead(old.title, old.text, old.language) and not _is_sum_or_part(known, newest, new):
+    is_told = str(newest) in _told_dead(old.title, old.text, old.language)
+    if (
+        not is_told and str(known) not in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]
+    ):  # "14 here, 29 in all"
         yield str(known), str(newest)
 
 
@@ -219,13 +252,6 @@ def _highest_toll(side: Side) -> Decimal:
 
 def _told_dead(title: str, text: str, language: str) -> list[str]:
     return [each.value for each in figures_of(title, text, language) if each.kind == FigureKind.DEAD]
-
-
-def _is_sum_or_part(known: Decimal, newest: Decimal, new: Side) -> bool:
-    """Decide whether the new text has the old toll too: "three children among the nine dead", "14 here, 29 in all"."""
-    if newest < known:
-        return str(known) in _told_dead(new.title, new.text, new.language)
-    return str(known) in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:

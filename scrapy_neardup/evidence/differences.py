@@ -39,7 +39,7 @@ HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
-_HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
+HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
@@ -92,9 +92,9 @@ class Comparison:
         return min(1.0, self._held / max(1, self._words + self.old_words - self._held))
 
     @cached_property
-    def held_head(self) -> float:
-        """Return the share of the first two sentences that the old text holds."""
-        return _share_held([each for each in self._lines if each.words][: _HEAD - 1])
+    def held_beginnings(self) -> float:
+        """Return the share of the first two sentences that the other text holds, the mean of both texts."""
+        return (_share_held([each for each in self._lines if each.words][: HEAD - 1]) + self.held_head_of_old) / 2
 
     @property
     def first_new_statement(self) -> Sentence | None:
@@ -129,7 +129,7 @@ class Comparison:
             return False
         words = words_of("\n".join(each.text for each in self.sentences))
         places = [number for number, old in swapped if not words_of(old) <= words]
-        is_in_head = bool(places) and places[0] < _HEAD and self.share >= FORM
+        is_in_head = bool(places) and places[0] < HEAD and self.share >= FORM
         return is_in_head and (len(places) > 1 or self.has_other_figures)
 
     @property
@@ -169,7 +169,9 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     found = []
     cells = _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(lines)}
-    aligned = align(sentences, olds)
+    # First the titles, because a sentence of the text may count another thing.
+    of_titles = [each for each in align(sentences[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
+    aligned = of_titles + align(sentences, olds)[len(of_titles) :]
     known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
@@ -183,7 +185,7 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
             found.append(_compared(each, known, number, is_title=is_title))
-    old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
+    old_head = align(olds[bool(old.title) :][: HEAD - 1], sentences)
     return Comparison(tuple(found), old_words, _share_held(old_head))
 
 
@@ -221,7 +223,7 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
     found = find_places(new, old, is_only=known.has_one_edit)
     if found[1]:
-        return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < _HEAD)
+        return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
     return Sentence(aligned.text, "", max(1, len(new)), 0, differences, is_title)
@@ -245,12 +247,12 @@ def _partners(
     held = equal
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
-    numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
+    numbers = _count_firm(places)
     differences: list[Difference] = []
-    for place in places:
-        differing, wording = differences_of(place, known.has, is_alone=is_alone)
-        held += wording
-        is_in_place = equal >= IN_PLACE * len(new) and _is_value(place, *numbers)
+    found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
+    held += sum(each[-1] for each in found_at)
+    for place, differing, _ in found_at:
+        is_in_place = held >= IN_PLACE * len(new) and _is_value(place, *numbers)
         is_swapped = place.is_swap and equal >= FORM * longest
         differences += (
             each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing
@@ -293,6 +295,9 @@ def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
     return len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
-def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
-    counted = {(each.kind, each.text) for part in parts for each in part}
-    return sum(kind in ("number", "quantity", "negation") for kind, _ in counted)
+def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
+    """Return how many numbers are gone, and how many came."""
+    gone = {(each.kind, each.text) for place in places for each in place.gone}
+    came = {(each.kind, each.text) for place in places for each in place.came}
+    numbers = ("number", "quantity", "negation")
+    return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)

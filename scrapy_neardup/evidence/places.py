@@ -69,7 +69,8 @@ class Place(NamedTuple):
 
     @property
     def is_dateline(self) -> bool:
-        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE
+        tells = any(each.kind in FIRM and each.kind != "time" for each in self.came)
+        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE and not tells
 
     @property
     def is_swap(self) -> bool:
@@ -159,14 +160,11 @@ def _places(
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
         before = None if start == 0 or new[start - 1].closes else new[start - 1]
         place = Place(gone, came, before, is_only, _numbers_beside(new, start, stop))
-        is_denial = len(operations) == 1 and _may_deny(gone[:SHORT])
+        may_deny = any(each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT])
+        is_denial = len(operations) == 1 and may_deny
         if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
     return places
-
-
-def _may_deny(gone: Sequence[Token]) -> bool:
-    return any(each.kind == "negation" or each.text in QUALIFIERS for each in gone)
 
 
 def _swap(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Place | None:

@@ -14,8 +14,8 @@ from scrapy_neardup.evidence.tokens import (
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
+    INDEFINITE,
     SAY_NOTHING,
-    VAGUE,
     Token,
     TokenKind,
     is_same_word,
@@ -24,8 +24,6 @@ from scrapy_neardup.evidence.tokens import (
     piece_of,
     say_nothing,
 )
-
-_TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
 Has = Callable[[Token], bool]
 """Whether the old text has a word anywhere."""
@@ -112,7 +110,7 @@ def _is_unknown(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
-    if all(each.text in VAGUE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
+    if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
         return True
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
@@ -140,7 +138,7 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
-    yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], has)
+    yield from _in_turn(olds, [each for each in news if each.text not in INDEFINITE], has)
     if olds and not news and any(each.text > FIRST_SYLLABIC for each in came):
         # The number words of these scripts are not known.
         yield Difference("number", printed_words(olds), printed_words(came))
@@ -167,10 +165,12 @@ def _denials(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable
 
 
 def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[Difference]:
-    for kind in _TOLD_AS_PRINTED:
-        for old, new in zip(_of_kind(gone, kind), _of_kind(came, kind), strict=False):
-            if kind == "unit" or form_of(old) == form_of(new):
-                yield Difference(new.kind, old.printed, new.printed)
+    news = _of_kind(came, "time", "unit")
+    for old in _of_kind(gone, "time", "unit"):
+        likes = (each for each in news if (each.kind, form_of(each)) == (old.kind, form_of(old)))
+        if (new := next(likes, None)) is not None:
+            news.remove(new)
+            yield Difference(new.kind, old.printed, new.printed)
 
 
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:

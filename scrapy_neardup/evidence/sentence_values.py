@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS, all_languages
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS, UNITS, all_languages
 from scrapy_neardup.evidence.replacements import form_of
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
@@ -36,7 +36,6 @@ _DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
 DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 REACH = 6  # words on either side of a value that may say what it counts
-_DATELINE = 4  # words
 _JOINED = frozenset("\u0648\u0628\u0644\u0641")
 TOLD = ("number", "quantity", "time", "code")
 _READ = (*TOLD, "negation")  # "no deaths" -> "three deaths"
@@ -61,12 +60,15 @@ class Value(NamedTuple):
         return is_more or any(_bare(each) in FRACTIONS for each in self.behind[:3])
 
 
-def values_of(text: str, tokens: Sequence[Token], *, crosses: bool) -> list[Value]:
-    """Return the values of a sentence. The words before a value may stand before a comma only if it ``crosses``."""
+def values_of(text: str, tokens: Sequence[Token], *, crosses: bool, dateline: int) -> list[Value]:
+    """Return the values of a sentence, but no date in the first words, which may be its ``dateline``.
+
+    The words before a value may stand before a comma only if it ``crosses``.
+    """
     figures = [*find_figures(text)]
     found = []
     for at, token in enumerate(tokens):
-        if not _is_value(token, at):
+        if token.kind not in _READ or (at < dateline and token.kind == "time"):
             continue
         value = short_value(token.text)
         figure = next((each for each in figures if each.value == value), Figure(value))
@@ -86,11 +88,6 @@ def _clause_behind(tokens: Sequence[Token], end: int, *, is_in_brackets: bool) -
     """Return the words behind a value, up to the end of its clause. The bracket behind it is no end."""
     closing = (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets))
     return tokens[end : end + min(next(closing, REACH), REACH)]
-
-
-def _is_value(token: Token, at: int) -> bool:
-    """Decide whether a token is a value; the date of a dateline is none."""
-    return token.kind in _READ and (at >= _DATELINE or token.kind != "time")
 
 
 def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
@@ -165,7 +162,7 @@ def is_other_value(old: Value, new: Value) -> bool:
     if old.is_added != new.is_added or old.unit != new.unit or 0 < old.figure.kind != new.figure.kind > 0:
         return False
     if new.token.kind == "time":
-        return _is_other_date(old.shown, new.shown)
+        return _is_other_date(old, new)
     if _may_be_misread(old.token.printed, new.token.printed):
         return False
     values = old.figure.value, new.figure.value
@@ -179,9 +176,14 @@ def is_other_value(old: Value, new: Value) -> bool:
     return not is_rounded and not are_equal(old.figure, new.figure)
 
 
-def _is_other_date(old: Sequence[Token], new: Sequence[Token]) -> bool:
-    """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11"."""
-    olds, news = _parts_of_date(old), _parts_of_date(new)
+def _is_other_date(old: Value, new: Value) -> bool:
+    """Decide whether a day, month, year or time of day stands in the place of another one: "10 June", "June 11".
+
+    Each text has its own "today (21)".
+    """
+    if all(each.before and each.before[0].text in DAYS for each in (old, new)):
+        return False
+    olds, news = _parts_of_date(old.shown), _parts_of_date(new.shown)
     gone = [each for each in olds if not any(is_same_word(each, other) for other in news)]
     came = [each for each in news if not any(is_same_word(each, other) for other in olds)]
     return any(form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))

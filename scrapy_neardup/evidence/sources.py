@@ -31,7 +31,6 @@ _NO_LETTER = re.compile(r"[\W_]+")
 _FEWEST_WORDS = 2
 _MOST_WORDS = 5
 _NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
-_NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")  # addresses of the old kind in new ones
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
@@ -151,15 +150,8 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
         address = ip_address(host.partition("%")[0])  # without the network interface
     except (OSError, ValueError):
         return None
-    return _within(address) or address
-
-
-def _within(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """Return the address of the old kind that one of the new kind stands for."""
-    if not isinstance(address, IPv6Address):
-        return None
-    is_old = address in _NAT64 or (address in _COMPATIBLE and int(address) > 1)
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_old else address.ipv4_mapped or address.sixtofour
+    mapped = isinstance(address, IPv6Address) and address.ipv4_mapped  # one of the old kind in a new one
+    return mapped or address
 
 
 @cache

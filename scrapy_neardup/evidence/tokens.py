@@ -45,7 +45,7 @@ HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 """First words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-VAGUE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
+INDEFINITE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
     frozenset(_TABLE[role].split()) for role in ("vague", "without_size", "function_words", "qualifiers")
 )
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
@@ -82,6 +82,8 @@ _USUAL = (
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
+    (re.compile("(?<![0-9/])([0-9]{1,3}) 1/2(?![0-9/])"), r"\1.5"),  # "4 1/2"
+    (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
 )
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
@@ -89,7 +91,7 @@ FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
-_BEHIND_TIME = "月日号號点點时時월일시"
+_BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
@@ -208,7 +210,7 @@ class _Words(NamedTuple):
     def _take_sign(self, place: int) -> str:
         """Take "month", "day" or "hour" off the beginning of a word, and return it; "" if the word has none."""
         word = self.raw[place]
-        sign = word[:1] if word == "h" or _is_of_time(word) else ""
+        sign = word[:1] if word == "h" or word[:1] in _BEHIND_TIME else ""
         self.raw[place] = word[len(sign) :]
         return sign
 
@@ -237,11 +239,6 @@ class _Words(NamedTuple):
             kind: TokenKind = "name" if token in self.names else "word"
             self.found.append(Token(token, _KINDS.get(token, kind), token))
         return place + 1
-
-
-def _is_of_time(word: str) -> bool:
-    """Return whether a word behind a number begins with "month", "day" or "hour" in a script without spaces."""
-    return word != "" and word[0] in _BEHIND_TIME
 
 
 def _add_number(found: list[Token], number: Token) -> None:
@@ -366,7 +363,10 @@ def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
         stems = [_ARABIC_PREFIX.sub("", word) for word in (a, b)]
-        return _are_of_one_stem(a, b) or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
+        shorter, longer = sorted((a, b), key=len)
+        is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+        is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
+        return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
     return a == b or _have_like_letters(a, b)
 
 
@@ -381,10 +381,3 @@ def _have_like_letters(a: str, b: str) -> bool:
         return True  # "liter", "litre"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
     return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
-
-
-def _are_of_one_stem(a: str, b: str) -> bool:
-    """Decide whether an Arabic word is another one with one or two letters that are joined to it."""
-    shorter, longer = sorted((a, b), key=len)
-    is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
-    return is_longer and len(longer) - len(shorter) < min(3, len(shorter))

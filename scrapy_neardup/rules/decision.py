@@ -96,8 +96,10 @@ class Judge:
         changes = version.pair.changes if best.is_seen else ()
         if best.related:  # another report counts other things in like sentences
             changes = tuple(change for change in changes if change.is_toll)
-        added = _added_to(changed_page)
-        verdict, findings = self._verdict(document, best, version, changes, is_kept=bool(added))
+        trace = Trace()
+        is_kept = changed_page is not None and trace.applies(NOT_DROPPED, changed_page.pair)
+        added = trace.findings[-1:] * is_kept  # what the document adds to its changed page
+        verdict, findings = self._verdict(document, best, version, changes, is_kept=is_kept)
         record = linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or added):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
@@ -157,8 +159,12 @@ class Judge:
 
     def _would_drop(self, source: str, match: Match) -> tuple[bool, list[Finding]]:
         """Decide whether a crawl drops this copy, and return why."""
-        what = "share of its text that a kept document holds"
-        held = Measured(what, match.kept_share, self.policy.drop_share, "NEARDUP_DROP_SHARE")
+        held = Measured(
+            "share of its text that a kept document holds",
+            match.kept_share,
+            self.policy.drop_share,
+            "NEARDUP_DROP_SHARE",
+        )
         findings = [too_low(held)]
         if not held.is_reached or self.policy.keeps(source):
             return False, findings
@@ -186,12 +192,6 @@ def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | No
     other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
     changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
     return best_match(each for each in matches if each.pair.same_page), changed
-
-
-def _added_to(page: Match | None) -> list[Finding]:
-    """Return what a document adds to its changed page, for which it is kept: a finding, or none."""
-    trace = Trace()
-    return trace.findings[-1:] if page and trace.applies(NOT_DROPPED, page.pair) else []
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:

@@ -30,7 +30,9 @@ FIRST_COSINE_IF_STRONG = 0.05
 # containment of two texts, overlap of two titles
 PHRASE = 0.03
 TITLE_WORDS = 0.26
-SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
+SAME_ARTICLE = (
+    0.6  # resemblance of two texts that tell the same, even if it is of several events, or of their beginnings
+)
 _LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
@@ -89,9 +91,8 @@ def little_in_common(pair: Pair) -> Finding:
 
 def other_subject(pair: Pair) -> Finding | None:
     """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
-    if not pair.same_source or not LIKE_FORMS <= pair.title_overlap < 1 or not (pair.new.topic and pair.old.topic):
-        return None
-    if pair.changes:
+    are_alike = pair.same_source and LIKE_FORMS <= pair.title_overlap < 1
+    if not are_alike or not (pair.new.topic and pair.old.topic) or pair.changes:
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
@@ -110,7 +111,7 @@ def shared_part(pair: Pair) -> Finding:
         "titles": pair.title_overlap,
     }
     if (texts := pair.comparison) is not None:
-        shares["beginnings"] = (texts.held_head + texts.held_head_of_old) / 2
+        shares["beginnings"] = texts.held_beginnings
     weights = {name: WEIGHTS_OF_COMMON[name] for name in shares}
     mean = sum(weights[name] * share for name, share in shares.items()) / sum(weights.values())
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
@@ -157,9 +158,11 @@ def other_content(pair: Pair) -> Finding | None:
 def only_through_another(pair: Pair) -> Finding | None:
     """The documents share a part, and the new one is far from the first document of the old one's story.
 
-    The old one may be a page with several events, such as a live blog. Nobody joins a story through it.
+    The old one may be a page with several events, such as a live blog. Nobody joins a story through it. But texts that
+    begin alike are of one event.
     """
-    if not pair.old.first_topic or pair.likeness.similarity >= SAME_ARTICLE:
+    begin_alike = pair.comparison is not None and pair.comparison.held_beginnings >= SAME_ARTICLE
+    if not pair.old.first_topic or pair.likeness.similarity >= SAME_ARTICLE or begin_alike:
         return None
     cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
     return too_low(Measured("cosine with the first document of the story", cosine, FIRST_COSINE_IF_STRONG))

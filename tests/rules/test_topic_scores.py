@@ -22,9 +22,10 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.findings import Measured, Trace, any_applies
-from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE
+from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE, only_through_another
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NEWS, compare
@@ -144,6 +145,17 @@ def test_a_high_score_needs_less_of_the_first_document(terms: str, joins: bool) 
     assert 0.05 < topic_cosine(one.topic, other.first_topic) < 0.15
     assert (topic_score(one.topic, other.topic) >= STRONG_SCORE) == joins
     assert bool(related_topic_score(one, other, Policy())) == joins
+
+
+def test_texts_that_begin_alike_are_copies_far_from_the_first_document_of_a_story() -> None:
+    old, new = record(text="one", topic="abcdefgh"), record(text="two", topic="ijklmnop")
+    old.first_topic = topic("qrstuvwx")
+    begins = (
+        "The ferry ran aground off Skerrow on Tuesday evening. Its steering failed in heavy seas, the guard said.\n"
+    )
+    texts = (StoredText.of("", begins + rest) for rest in ("All were saved.", "A tug was sent. The harbour is shut."))
+    assert any_applies((only_through_another,), Pair(b"", new, old, Policy()))
+    assert not any_applies((only_through_another,), Pair(b"", new, old, Policy()).with_texts(*texts, None))
 
 
 @given(topics=st.tuples(DAMAGED, DAMAGED), names=st.tuples(DAMAGED, DAMAGED))

@@ -151,7 +151,9 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
     following = behind[0] if behind else ""
-    if _SCORE.fullmatch(value) and (mark or following in WORDS["behind scores"] or len(following) <= 2):
+    if _SCORE.fullmatch(value) and (
+        mark or following in WORDS["behind scores"] or (len(following) <= 2 and following < "\u0900")
+    ):  # small words; that of Sinhala is an ending
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)

@@ -65,6 +65,7 @@ UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
 MONTHS = WORDS["months"].union(_CLDR["months"].split())
 WEEKDAYS = frozenset(_CLDR["weekdays"].split()) | {"feira"}
+DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice

@@ -13,13 +13,13 @@ from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
+    DAYS,
     FIGURE,
     IDEOGRAPHS,
     LINE_END,
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
-    WEEKDAYS,
     WORDS,
     NumberWords,
     all_languages,
@@ -242,7 +242,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     before = tokens[first - 1]
     if before == "(" or (before == LINE_END and len(tokens[first - 2]) <= 4):
         before = tokens[first - 2]
-    if before in MONTHS or (before in WEEKDAYS and closing == ")"):
+    if before in MONTHS or (before in DAYS and closing == ")"):
         return True
     behind = first + 1
     while tokens[behind] in WORDS["behind days"]:
