@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise, takewhile, zip_longest
+from itertools import chain, pairwise, takewhile, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -66,6 +66,7 @@ _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_SUM = 12  # tokens between two parts of a sum
+_MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
 _WIDEST = 100  # times the low bound of a range
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
@@ -110,7 +111,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
     ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters. If
-    title and first sentences tell no harm, tolls further below are the background of other news.
+    title and first sentences tell no toll, those further below are the background of other news.
     """
     text = text[:MAX_CHARACTERS]
     return _tolls(_sentences(title, text), f"{title}\n{text}", language)
@@ -123,22 +124,21 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
     read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
-    sentences = _head_of(read)
-    head = len(sentences)
-    of_head = {meaning.kind for each in sentences for meaning in filter(None, map(meaning_of, each.words))}
-    if of_head:  # most articles tell no harm, and the rest of them is not read
-        sentences += read
+    head = _head_of(read)
+    of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
     told: list[Toll] = []
-    for number, (before, sentence) in enumerate(zip((sentences[0], *sentences), sentences, strict=False)):
+    is_correction = False
+    before = head[0]
+    for number, sentence in enumerate(chain(head, read)):
+        is_head = number < len(head)
+        if not is_head and not told:
+            break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         for toll in _tolls_in(sentence, context, cues):
-            told += _news(toll, told, of_head, is_head=number < head)
-    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in sentences)
-    return [
-        each._replace(is_correction=each.is_correction or is_correction)
-        for each in told
-        if each.kind > FigureKind.OTHER or of_head
-    ]
+            told += _news(toll, told, of_head, is_head=is_head)
+        is_correction |= not sentence.placed and cues.says["corrects"].match(sentence.folded) is not None
+        before = sentence
+    return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
 # Changes, ledger and news of a document read them, and a commit may be tried again.
@@ -255,7 +255,8 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
     exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
-    if not is_head and _is_older(toll, told, of_head):
+    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED  # the harm of an older case
+    if not is_head and (is_of_police or toll.is_vague or toll.is_increment):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
@@ -275,15 +276,9 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     return is_of_news or any(_is_within(toll, each) for each in same)
 
 
-def _is_older(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind]) -> bool:
-    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below other news."""
-    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    return is_of_police or toll.is_vague or (not told and toll.kind not in of_head)
-
-
 def _is_within(toll: Toll, other: Toll) -> bool:
     """Decide whether a toll says more exactly what another one says: "45" after "dozens" or "at least 40"."""
-    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or toll.low)
+    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or _MOST_ABOVE * other.low)
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
@@ -299,6 +294,8 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
             start = each
             continue
         kind = _kind_of(sentence.words, each, start, around, cues)
+        if kind in _MAY_DIE and not kinds and _is_death_of(sentence.words, each):
+            kind = FigureKind.DEAD
         low = start
         start = None
         if kind is None:
@@ -310,15 +307,16 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
             kinds <= {kind} if is_more and not is_first else bool(not kinds and cues.says["with others"].search(around))
         )
         if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
-            is_increment = is_more and is_first and not _is_beside_other(each, sentence)
+            is_increment = is_more and is_first and not _is_beside_other(kind, sentence.words[: each.first])
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
 
 
-def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
+def _is_beside_other(kind: FigureKind, before: Sequence[str]) -> bool:
     """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
-    before = filter(None, map(meaning_of, sentence.words[: each.first]))
-    return any(meaning.kind != each.figure.kind for meaning in before)
+    told = {meaning.kind for meaning in filter(None, map(meaning_of, before))}
+    places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
+    return kind is not FigureKind.DEAD and not told <= {kind, *places}
 
 
 def _around(words: list[str], each: Placed) -> str:
@@ -332,7 +330,8 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     for one, other in pairwise(sentence.placed):
         between = [word for word in sentence.words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
         is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
-        if is_sum and (one.figure.kind == other.figure.kind or {one.figure.kind, other.figure.kind} & {0, PEOPLE}):
+        kinds = {one.figure.kind, other.figure.kind}
+        if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
             parts += [one, other]
     return parts
 
@@ -342,6 +341,13 @@ def _has_died(behind: Sequence[str]) -> bool:
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
     words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
     return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
+
+
+def _is_death_of(words: Sequence[str], each: Placed) -> bool:
+    """Decide whether a word before a figure tells of the death of these people: "the death of two injured"."""
+    before = next((word for word in words[each.first - 1 :: -1] if word not in HEDGES and word not in WORDS["of"]), "")
+    meaning = meaning_of(before) if each.first else None
+    return meaning is not None and meaning.kind is FigureKind.DEAD
 
 
 def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> FigureKind | None:
