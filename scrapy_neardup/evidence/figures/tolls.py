@@ -44,6 +44,7 @@ _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
+_OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
 _ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
@@ -126,6 +127,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
     head = _head_of(read)
     of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
+    start = next((number for number, each in enumerate(head) if number and len(each.text) >= _SHORTEST), 1)
     told: list[Toll] = []
     is_correction = False
     before = head[0]
@@ -135,7 +137,8 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         for toll in _tolls_in(sentence, context, cues):
-            told += _news(toll, told, of_head, is_head=is_head)
+            if number <= start or toll.kind not in _OF_START:
+                told += _news(toll, told, of_head, is_head=is_head)
         is_correction |= not sentence.placed and cues.says["corrects"].match(sentence.folded) is not None
         before = sentence
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
@@ -191,10 +194,13 @@ def _number_words() -> frozenset[str]:
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
+    has_begun = False
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
-        is_link = place >= _HEAD and len(sentence) < _SHORTEST and sentence < _INDIC
-        if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
+        is_ended = sentence.endswith(SENTENCE_ENDS)
+        is_link = (has_begun or place >= _HEAD) and len(sentence) < _SHORTEST and sentence < _INDIC
+        has_begun |= is_ended and len(sentence) >= _SHORTEST
+        if is_ended or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
 
 
