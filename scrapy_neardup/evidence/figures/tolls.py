@@ -49,7 +49,7 @@ _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": F
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
 _ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _CLAUSE = 8  # characters of a script without spaces
-_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)  # a toll does not name its currency
+_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
 _WITH_CUE = {
     FigureKind.CASES: "disease",
@@ -87,7 +87,7 @@ class Toll(NamedTuple):
     and ``high``. ``is_increment`` says that the value adds to an earlier one: "two more"; "a second body" adds 1.
     """
 
-    kind: FigureKind
+    kind: int  # a ``FigureKind``; of damage, ransom, fine or loot the currency, an index of ``LABELS``
     low: Decimal
     high: Decimal | None
     qualifier: Qualifier
@@ -289,7 +289,7 @@ def _is_within(toll: Toll, other: Toll) -> bool:
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     is_correction = cues.says["corrects"].search(sentence.folded) is not None
-    kinds = set[FigureKind]()  # of the figures before
+    kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
     parts = _parts_of_sums(sentence)
@@ -318,7 +318,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         kinds.add(kind)
 
 
-def _is_beside_other(kind: FigureKind, before: Sequence[str]) -> bool:
+def _is_beside_other(kind: int, before: Sequence[str]) -> bool:
     """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
     told = {meaning.kind for meaning in filter(None, map(meaning_of, before))}
     places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
@@ -356,12 +356,14 @@ def _is_death_of(words: Sequence[str], each: Placed) -> bool:
     return meaning is not None and meaning.kind is FigureKind.DEAD
 
 
-def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> FigureKind | None:
-    """Return the kind of a figure, None if no ledger keeps it."""
+def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> int | None:
+    """Return the kind of a figure, None if no ledger keeps it. That of a sum of money is its currency."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind = _OF_HEAD.get(label) or kind_of(label)
+    if kind is FigureKind.MONEY and is_plain(each.figure.value) and cues.says["loss"].search(around):
+        return each.figure.kind
     if kind in _MAY_DIE and _has_died(words[each.end : each.end + _REACH]):
         return FigureKind.DEAD
     if kind is FigureKind.CASES and cues.says["confirmed"].search(around):
@@ -372,7 +374,7 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, 
     return kind if (is_whole or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
 
 
-def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: Cues) -> bool:
+def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
     if kind is FigureKind.SCORE and (len(scores) > 1 or cues.says["no match"].search(sentence.folded)):
