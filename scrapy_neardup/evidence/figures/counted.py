@@ -204,9 +204,9 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if is_next or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
     people = sum(token in WORDS["people"] for token in between[:2])
-    if (meaning.word_class == "nouns" and COMMA in between) or (people and meaning.kind is FigureKind.HOMES):
-        return None  # "84,000 people affected, death toll rises to 16"; "4 people lost their houses"
-    reach = _REACH_OF_NOUNS + people
+    if meaning.word_class == "nouns" and COMMA in between:
+        return None  # "84,000 people affected, death toll rises to 16"
+    reach = _REACH_OF_NOUNS + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
         reach = _REACH_OF_VERBS

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, pairwise, takewhile, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
-    CUT,
     LABELS,
     PEOPLE,
     SILENT,
@@ -35,7 +34,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of
+from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of, has_died, is_beside_other, is_death_of
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -47,8 +46,7 @@ _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and d
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
-_ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
-_CLAUSE = 8  # characters of a script without spaces
+_CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
 _WITH_CUE = {
@@ -127,20 +125,19 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
     head = _head_of(read)
     of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
-    start = next((number for number, each in enumerate(head) if number and len(each.text) >= _SHORTEST), 1)
+    lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
     told: list[Toll] = []
-    is_correction = False
     before = head[0]
     for number, sentence in enumerate(chain(head, read)):
-        is_head = number < len(head)
-        if not is_head and not told:
+        if number >= len(head) and not told:
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
-        for toll in _tolls_in(sentence, context, cues):
-            if number <= start or toll.kind not in _OF_START:
-                told += _news(toll, told, of_head, is_head=is_head)
-        is_correction |= not sentence.placed and cues.says["corrects"].match(sentence.folded) is not None
         before = sentence
+        for toll in _tolls_in(sentence, context, cues):
+            told += _news(
+                toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
+            )
+    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
@@ -154,8 +151,12 @@ def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
     counted = 1
     while counted < _HEAD and (sentence := next(read, None)):
         sentences.append(sentence)
-        counted += len(sentence.text) >= _SHORTEST or sentence.text.endswith(SENTENCE_ENDS)
+        counted += _is_sentence(sentence.text)
     return sentences
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) >= _SHORTEST or text.endswith(SENTENCE_ENDS)
 
 
 def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
@@ -255,14 +256,15 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_head: bool) -> list[Toll]:
+def _news(
+    toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool
+) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
     exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
-    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED  # the harm of an older case
-    if not is_head and (is_of_police or toll.is_vague or toll.is_increment):
+    if _is_older(toll, of_head, is_first=is_first, is_head=is_head):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
@@ -271,6 +273,14 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
         is_beside = any(each.kind < FigureKind.OTHER for each in told)
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
     return [toll] if _says_more(toll, same, is_head=is_head) else []
+
+
+def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool) -> bool:
+    """Decide whether a toll is of earlier days: an arrest or a score below the first sentence, "thousands", harm."""
+    if is_head:
+        return toll.kind in _OF_START and not is_first
+    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
+    return is_of_police or toll.is_vague or toll.is_increment or toll.kind in _OF_START
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
@@ -300,29 +310,26 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
             start = each
             continue
         kind = _kind_of(sentence.words, each, start, around, cues)
-        if kind in _MAY_DIE and not kinds and _is_death_of(sentence.words, each):
+        if kind in _MAY_DIE and not kinds and is_death_of(sentence.words[: each.first]):
             kind = FigureKind.DEAD
         low = start
         start = None
         if kind is None:
             continue
-        is_first = each == sentence.placed[0]
         is_more = cues.says["more"].search(around) is not None
-        # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
-        is_part = (
-            kinds <= {kind} if is_more and not is_first else bool(not kinds and cues.says["with others"].search(around))
-        )
-        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
-            is_increment = is_more and is_first and not _is_beside_other(kind, sentence.words[: each.first])
+        is_first = each == sentence.placed[0]
+        is_part = each in parts or _is_part(kind, kinds, around, cues, is_other=is_more and not is_first)
+        if is_news and not is_part and _is_meant(kind, sentence, context, cues):
+            is_increment = is_more and is_first and not is_beside_other(kind, sentence.words[: each.first])
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
 
 
-def _is_beside_other(kind: int, before: Sequence[str]) -> bool:
-    """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
-    told = {meaning.kind for meaning in filter(None, map(meaning_of, before))}
-    places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
-    return kind is not FigureKind.DEAD and not told <= {kind, *places}
+def _is_part(kind: int, kinds: AbstractSet[int], around: str, cues: Cues, *, is_other: bool) -> bool:
+    """Decide whether a figure is a part: "Four were shot, and another two were killed"; "Smith and two others"."""
+    if is_other:
+        return kinds <= {kind}
+    return not kinds and cues.says["with others"].search(around) is not None
 
 
 def _around(words: list[str], each: Placed) -> str:
@@ -342,36 +349,20 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     return parts
 
 
-def _has_died(behind: Sequence[str]) -> bool:
-    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
-    words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
-
-
-def _is_death_of(words: Sequence[str], each: Placed) -> bool:
-    """Decide whether a word before a figure tells of the death of these people: "the death of two injured"."""
-    before = next((word for word in words[each.first - 1 :: -1] if word not in HEDGES and word not in WORDS["of"]), "")
-    meaning = meaning_of(before) if each.first else None
-    return meaning is not None and meaning.kind is FigureKind.DEAD
-
-
 def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> int | None:
     """Return the kind of a figure, None if no ledger keeps it. That of a sum of money is its currency."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
-    kind = _OF_HEAD.get(label) or kind_of(label)
-    if kind is FigureKind.MONEY and is_plain(each.figure.value) and cues.says["loss"].search(around):
-        return each.figure.kind
-    if kind in _MAY_DIE and _has_died(words[each.end : each.end + _REACH]):
+    kind: int = _OF_HEAD.get(label) or kind_of(label)
+    if kind in _MAY_DIE and has_died(words[each.end : each.end + _REACH]):
         return FigureKind.DEAD
-    if kind is FigureKind.CASES and cues.says["confirmed"].search(around):
-        return FigureKind.CONFIRMED_CASES
-    if kind is FigureKind.CASES and cues.says["suspected"].search(around):
-        return FigureKind.SUSPECTED_CASES
-    is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
-    return kind if (is_whole or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
+    if kind is FigureKind.CASES:
+        return next((found for found, cue in _CASES.items() if cues.says[cue].search(around)), kind)
+    if kind is FigureKind.MONEY and cues.says["loss"].search(around):
+        kind = each.figure.kind
+    is_kept = each.figure.value.isdigit() if kind < FigureKind.OTHER else is_plain(each.figure.value)
+    return kind if (is_kept or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
 
 
 def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
