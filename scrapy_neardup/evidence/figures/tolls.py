@@ -49,7 +49,7 @@ _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
-_WITH_CUE = {
+_WITH_CUE: dict[int, str] = {
     FigureKind.CASES: "disease",
     FigureKind.HOMES: "damage",
     FigureKind.SCORE: "match",
