@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
 _NEVER = re.compile("(?!)")
 _ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
+_BESIDE = HEDGES | WORDS["of"]
 _CLAUSE = 8  # characters of a script without spaces
 _WITHOUT_SPACES = ("zh", "ja", "th")
 
@@ -70,7 +71,7 @@ def has_died(behind: Sequence[str]) -> bool:
 
 def is_death_of(before: Sequence[str]) -> bool:
     """Decide whether the word before a figure tells of the death of these people: "the death of two injured"."""
-    nearest = next((word for word in reversed(before) if word not in HEDGES and word not in WORDS["of"]), "")
+    nearest = next((word for word in reversed(before) if word not in _BESIDE or word in WORDS["and"]), "")
     meaning = meaning_of(nearest)
     return meaning is not None and meaning.kind is FigureKind.DEAD
 

@@ -64,6 +64,7 @@ _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
+_LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
 _WIDEST = 100  # times the low bound of a range
@@ -199,7 +200,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
         is_ended = sentence.endswith(SENTENCE_ENDS)
-        is_link = (has_begun or place >= _HEAD) and len(sentence) < _SHORTEST and sentence < _INDIC
+        is_link = (has_begun or place >= _HEAD) and len(sentence) < _LONGEST_LINK and sentence < _INDIC
         has_begun |= is_ended and len(sentence) >= _SHORTEST
         if is_ended or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
