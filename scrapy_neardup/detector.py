@@ -36,7 +36,6 @@ from scrapy_neardup.story import Story
 logger = logging.getLogger(__name__)
 
 _MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
-_MOST_WRONG_CLOCKS = 10_000  # sources
 
 MOST_TOGETHER = 64  # documents that are judged together
 _MOST_TEXT_TOGETHER = 30_000  # characters
@@ -112,7 +111,6 @@ class NearDupDetector:
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
-        self._wrong_clocks = set[str]()  # sources that have given times that were yet to come
         self._is_open = False
         self._is_warm = False  # the first sketch builds tables
         self._young_until = 0
@@ -216,9 +214,7 @@ class NearDupDetector:
             site_name=site_name,
             sketch=sketch,
         )
-        if is_ahead and len(self._wrong_clocks) < _MOST_WRONG_CLOCKS:
-            self._wrong_clocks.add(document.source)
-        if document.source in self._wrong_clocks:
+        if is_ahead:
             document = replace(document, is_clock_wrong=True)
         is_trusted = not counts_now or now < self._young_until or document.source in self.settings.source_owners
         return document if is_trusted else replace(document, counted_at=now)
@@ -278,7 +274,7 @@ class NearDupDetector:
             if self.breaker.allows(len(group)):
                 try:
                     await self._begin()
-                    await self.knowledge.meet(documents)
+                    documents = list(await self.knowledge.meet(documents))
                     fingerprints = await self._sketch(documents)
                     start = time.perf_counter()
                     try:

@@ -356,17 +356,25 @@ async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: N
     assert (third.match, third.kind, third.would_drop) == (second.id, "revisit", True)
 
 
-def test_the_clock_of_a_source_is_wrong_once_it_gives_a_time_that_is_yet_to_come() -> None:
-    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: START)
+async def test_the_clock_of_a_source_is_wrong_for_all_processes_once_it_gives_a_time_that_is_yet_to_come(
+    tmp_path: Path,
+) -> None:
+    settings = NearDupSettings(store=f"sqlite://{tmp_path / 'window.db'}")
 
-    def given(at: float, source: str) -> Document:
-        return detector.document("text", url=f"https://{source}.example/{at}", seen_at=at, counts_now=True)
+    async def printed(at: float, source: str) -> tuple[float, bool]:
+        """Return the time that a document gives, and whether its clock is known to be wrong, in a new process."""
+        detector = NearDupDetector(settings, clock=lambda: START, run="")
+        await detector.open()
+        text = f"{text_of(STORY)} {source} {at}"
+        document = detector.document(text, url=f"https://{source}.example/{at}", seen_at=at, counts_now=True)
+        (known,) = await detector.knowledge.meet([document])
+        await detector.check(document)
+        await detector.close()
+        member = Member(known.id, known.url, "", source, source, "related")
+        join = Join(member, member, counted_at=START, document=known)
+        return join.printed_at, known.is_clock_wrong
 
-    right = given(START - 3600, "a")
-    ahead, later = given(START + 7200, "b"), given(START - 3600, "b")
-    assert (right.seen_at, right.is_clock_wrong) == (START - 3600, False)
-    assert (ahead.seen_at, ahead.is_clock_wrong) == (START, True)
-    assert (later.seen_at, later.is_clock_wrong) == (START - 3600, True)
-    member = Member(later.id, later.url, "", "b.example", "b.example", "related")
-    assert Join(member, member, counted_at=START, document=later).printed_at == START
-    assert Join(member, member, counted_at=START, document=right).printed_at == START - 3600
+    assert await printed(START - 3600, "a") == (START - 3600, False)
+    assert await printed(START + 7200, "b") == (START, True)
+    assert await printed(START - 3600, "b") == (START, True)
+    assert await printed(START - 1800, "a") == (START - 1800, False)

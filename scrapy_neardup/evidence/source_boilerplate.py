@@ -57,6 +57,7 @@ _FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
 _NO_TITLES = b"\0"
 _LINE = struct.Struct(">I")
+_WRONG_CLOCK = 0  # the key of no line: the source has given a time that was yet to come
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -207,6 +208,14 @@ class SourceBoilerplate:
     def _known(self, source: bytes) -> _Source:
         known = self._sources[source] = self._sources.get(source) or _Source()
         return known
+
+    def is_clock_wrong(self, source: bytes, *, is_seen: bool) -> bool:
+        """Decide whether a source has given a time that was yet to come, as ``is_seen`` now or before."""
+        known = self._known(source).lines
+        if is_seen and _WRONG_CLOCK not in known:
+            known[_WRONG_CLOCK] = frozenset()
+            self._pending_of(source)[0].append(_LINE.pack(_WRONG_CLOCK))
+        return _WRONG_CLOCK in known
 
     # Exchange with other processes
 

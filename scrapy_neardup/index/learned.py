@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from scrapy_neardup.document import Document
@@ -106,14 +107,25 @@ class Knowledge:
         if self._boilerplate and (self._boilerplate.pending >= _SHARED_TOGETHER or self._means.is_due):
             await self._exchange_boilerplate()
 
-    async def meet(self, documents: Iterable[Document]) -> None:
-        """Take over what is known of sources and languages that this process has not met before."""
-        if self._boilerplate is None:
-            return
-        sources = self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
+    async def meet(self, documents: Sequence[Document]) -> Sequence[Document]:
+        """Take over what is known of sources and languages that this process has not met before.
+
+        Return the documents with what is known of the clocks of their sources.
+        """
+        boilerplate = self._boilerplate
+        if boilerplate is None:
+            return documents
+        sources = boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
         means = self._means.unmet(packed_language(each.language) for each in documents if each.vector)
         if sources or means:
             await self._exchange_boilerplate([*sources, *means])
+        with self._lock:
+            wrong = {
+                each.source
+                for each in documents
+                if each.source and boilerplate.is_clock_wrong(source_hash(each.source), is_seen=each.is_clock_wrong)
+            }
+        return [replace(each, is_clock_wrong=True) if each.source in wrong else each for each in documents]
 
     def discard_learned(self) -> None:
         """Forget the counts and lines that the store does not know yet."""

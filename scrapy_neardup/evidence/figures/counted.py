@@ -208,7 +208,7 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     people = sum(token in WORDS["people"] for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
-    reach = _REACH_OF_NOUNS + people
+    reach = _REACH_OF_NOUNS + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
         reach = _REACH_OF_VERBS
@@ -237,7 +237,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     reach = 1
     if _has("people", others[:2]):
         reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
-    is_told = distance <= reach and (is_noun or _has_object(clause, place))
+    is_told = distance <= reach and (is_noun or _has_object(clause, place, others))
     return Counted(meaning.kind, 0, distance) if is_told else None
 
 
@@ -253,10 +253,10 @@ def _is_far_mention(clause: Sequence[str], place: int) -> bool:
     return clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
 
 
-def _has_object(clause: Sequence[str], place: int) -> bool:
+def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> bool:
     """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
     is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
-    return not is_passive and not _has("prepositions", clause[:place])
+    return not is_passive and (_has("people", others[:1]) or not _has("prepositions", clause[:place]))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.number_words import TABLES
+from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, meaning_of
+from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS
 
 # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
+_ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
+_BESIDE = HEDGES | WORDS["of"]
+_CLAUSE = 8  # characters of a script without spaces
 _WITHOUT_SPACES = ("zh", "ja", "th")
 
 
@@ -65,3 +70,24 @@ def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
     if not has_spaces:
         return re.compile(phrases.replace("*", "[^ ]*"))
     return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
+
+
+def has_died(behind: Sequence[str]) -> bool:
+    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
+    words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
+
+
+def is_death_of(before: Sequence[str]) -> bool:
+    """Decide whether the word before a figure tells of the death of these people: "the death of two injured"."""
+    nearest = next((word for word in reversed(before) if word not in _BESIDE or word in WORDS["and"]), "")
+    meaning = meaning_of(nearest)
+    return meaning is not None and meaning.kind is FigureKind.DEAD
+
+
+def is_beside_other(kind: int, before: Sequence[str]) -> bool:
+    """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
+    told = {meaning.kind for meaning in filter(None, map(meaning_of, before))}
+    places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
+    return kind is not FigureKind.DEAD and not told <= {kind, *places}

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise, takewhile, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
-    CUT,
     LABELS,
     PEOPLE,
     SILENT,
@@ -35,7 +34,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of
+from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of, has_died, is_beside_other, is_death_of
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -44,13 +43,13 @@ _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
+_OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
-_ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
-_CLAUSE = 8  # characters of a script without spaces
-_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)  # a toll does not name its currency
+_CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
+_NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
-_WITH_CUE = {
+_WITH_CUE: dict[int, str] = {
     FigureKind.CASES: "disease",
     FigureKind.HOMES: "damage",
     FigureKind.SCORE: "match",
@@ -65,7 +64,9 @@ _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
+_LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _LONGEST_SUM = 12  # tokens between two parts of a sum
+_MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
 _WIDEST = 100  # times the low bound of a range
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
@@ -85,7 +86,7 @@ class Toll(NamedTuple):
     and ``high``. ``is_increment`` says that the value adds to an earlier one: "two more"; "a second body" adds 1.
     """
 
-    kind: FigureKind
+    kind: int  # a ``FigureKind``; of damage, ransom, fine or loot the currency, an index of ``LABELS``
     low: Decimal
     high: Decimal | None
     qualifier: Qualifier
@@ -110,7 +111,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
     ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters. If
-    title and first sentences tell no harm, tolls further below are the background of other news.
+    title and first sentences tell no toll, those further below are the background of other news.
     """
     text = text[:MAX_CHARACTERS]
     return _tolls(_sentences(title, text), f"{title}\n{text}", language)
@@ -123,22 +124,22 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
     read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
-    sentences = _head_of(read)
-    head = len(sentences)
-    of_head = {meaning.kind for each in sentences for meaning in filter(None, map(meaning_of, each.words))}
-    if of_head:  # most articles tell no harm, and the rest of them is not read
-        sentences += read
+    head = _head_of(read)
+    of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
+    lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
     told: list[Toll] = []
-    for number, (before, sentence) in enumerate(zip((sentences[0], *sentences), sentences, strict=False)):
+    before = head[0]
+    for number, sentence in enumerate(chain(head, read)):
+        if number >= len(head) and not told:
+            break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
+        before = sentence
         for toll in _tolls_in(sentence, context, cues):
-            told += _news(toll, told, of_head, is_head=number < head)
-    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in sentences)
-    return [
-        each._replace(is_correction=each.is_correction or is_correction)
-        for each in told
-        if each.kind > FigureKind.OTHER or of_head
-    ]
+            told += _news(
+                toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
+            )
+    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
+    return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
 # Changes, ledger and news of a document read them, and a commit may be tried again.
@@ -151,8 +152,12 @@ def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
     counted = 1
     while counted < _HEAD and (sentence := next(read, None)):
         sentences.append(sentence)
-        counted += len(sentence.text) >= _SHORTEST or sentence.text.endswith(SENTENCE_ENDS)
+        counted += _is_sentence(sentence.text)
     return sentences
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) >= _SHORTEST or text.endswith(SENTENCE_ENDS)
 
 
 def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
@@ -191,10 +196,13 @@ def _number_words() -> frozenset[str]:
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     yield title, fold(title[:_LONGEST]).casefold()
+    has_begun = False
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
-        is_link = place >= _HEAD and len(sentence) < _SHORTEST and sentence < _INDIC
-        if sentence.endswith(SENTENCE_ENDS) or not (is_link or is_of_page(sentence)):
+        is_ended = sentence.endswith(SENTENCE_ENDS)
+        is_link = (has_begun or place >= _HEAD) and len(sentence) < _LONGEST_LINK and sentence < _INDIC
+        has_begun |= is_ended and len(sentence) >= _SHORTEST
+        if is_ended or not (is_link or is_of_page(sentence)):
             yield sentence, fold(sentence).casefold()
 
 
@@ -249,13 +257,15 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_head: bool) -> list[Toll]:
+def _news(
+    toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool
+) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
     exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
-    if not is_head and _is_older(toll, told, of_head):
+    if _is_older(toll, of_head, is_first=is_first, is_head=is_head):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
@@ -264,6 +274,14 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *,
         is_beside = any(each.kind < FigureKind.OTHER for each in told)
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
     return [toll] if _says_more(toll, same, is_head=is_head) else []
+
+
+def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool) -> bool:
+    """Decide whether a toll is of earlier days: an arrest or a score below the first sentence, "thousands", harm."""
+    if is_head:
+        return toll.kind in _OF_START and not is_first
+    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
+    return is_of_police or toll.is_vague or toll.is_increment or toll.kind in _OF_START
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
@@ -275,20 +293,14 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     return is_of_news or any(_is_within(toll, each) for each in same)
 
 
-def _is_older(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind]) -> bool:
-    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below other news."""
-    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    return is_of_police or toll.is_vague or (not told and toll.kind not in of_head)
-
-
 def _is_within(toll: Toll, other: Toll) -> bool:
     """Decide whether a toll says more exactly what another one says: "45" after "dozens" or "at least 40"."""
-    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or toll.low)
+    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or _MOST_ABOVE * other.low)
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     is_correction = cues.says["corrects"].search(sentence.folded) is not None
-    kinds = set[FigureKind]()  # of the figures before
+    kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
     parts = _parts_of_sums(sentence)
@@ -299,26 +311,26 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
             start = each
             continue
         kind = _kind_of(sentence.words, each, start, around, cues)
+        if kind in _MAY_DIE and not kinds and is_death_of(sentence.words[: each.first]):
+            kind = FigureKind.DEAD
         low = start
         start = None
         if kind is None:
             continue
-        is_first = each == sentence.placed[0]
         is_more = cues.says["more"].search(around) is not None
-        # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
-        is_part = (
-            kinds <= {kind} if is_more and not is_first else bool(not kinds and cues.says["with others"].search(around))
-        )
-        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
-            is_increment = is_more and is_first and not _is_beside_other(each, sentence)
+        is_first = each == sentence.placed[0]
+        is_part = each in parts or _is_part(kind, kinds, around, cues, is_other=is_more and not is_first)
+        if is_news and not is_part and _is_meant(kind, sentence, context, cues):
+            is_increment = is_more and is_first and not is_beside_other(kind, sentence.words[: each.first])
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
 
 
-def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
-    """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
-    before = filter(None, map(meaning_of, sentence.words[: each.first]))
-    return any(meaning.kind != each.figure.kind for meaning in before)
+def _is_part(kind: int, kinds: AbstractSet[int], around: str, cues: Cues, *, is_other: bool) -> bool:
+    """Decide whether a figure is a part: "Four were shot, and another two were killed"; "Smith and two others"."""
+    if is_other:
+        return kinds <= {kind}
+    return not kinds and cues.says["with others"].search(around) is not None
 
 
 def _around(words: list[str], each: Placed) -> str:
@@ -332,35 +344,29 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     for one, other in pairwise(sentence.placed):
         between = [word for word in sentence.words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
         is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
-        if is_sum and (one.figure.kind == other.figure.kind or {one.figure.kind, other.figure.kind} & {0, PEOPLE}):
+        kinds = {one.figure.kind, other.figure.kind}
+        if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
             parts += [one, other]
     return parts
 
 
-def _has_died(behind: Sequence[str]) -> bool:
-    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
-    words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
-
-
-def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> FigureKind | None:
-    """Return the kind of a figure, None if no ledger keeps it."""
+def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> int | None:
+    """Return the kind of a figure, None if no ledger keeps it. That of a sum of money is its currency."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
-    kind = _OF_HEAD.get(label) or kind_of(label)
-    if kind in _MAY_DIE and _has_died(words[each.end : each.end + _REACH]):
+    kind: int = _OF_HEAD.get(label) or kind_of(label)
+    if kind in _MAY_DIE and has_died(words[each.end : each.end + _REACH]):
         return FigureKind.DEAD
-    if kind is FigureKind.CASES and cues.says["confirmed"].search(around):
-        return FigureKind.CONFIRMED_CASES
-    if kind is FigureKind.CASES and cues.says["suspected"].search(around):
-        return FigureKind.SUSPECTED_CASES
-    is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
-    return kind if (is_whole or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
+    if kind is FigureKind.CASES:
+        return next((found for found, cue in _CASES.items() if cues.says[cue].search(around)), kind)
+    if kind is FigureKind.MONEY and cues.says["loss"].search(around):
+        kind = each.figure.kind
+    is_kept = each.figure.value.isdigit() if kind < FigureKind.OTHER else is_plain(each.figure.value)
+    return kind if (is_kept or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
 
 
-def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: Cues) -> bool:
+def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
     if kind is FigureKind.SCORE and (len(scores) > 1 or cues.says["no match"].search(sentence.folded)):
