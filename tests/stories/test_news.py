@@ -212,17 +212,29 @@ def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> Non
     assert _news_of("Three die in Skerrow", sentence, told) == ((sentence,) if is_news else ())
 
 
+STORM = "The storm was about 24 km northeast of Skerrow on Thursday."
+ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Skerrow of N2.1 million."
+
+
 @pytest.mark.parametrize(
-    ("told", "is_news"),
+    ("told", "sentence", "is_news"),
     [
-        ("The storm lay around 20 kilometers off Skerrow on Thursday, and 9 boats.", True),
-        ("The storm lay around 24 kilometers off Skerrow on Thursday.", False),
-        ("The ferry was 20 minutes late in Skerrow on Thursday.", False),
+        ("The storm lay around 20 kilometers off Skerrow on Thursday, and 9 boats.", STORM, True),
+        ("The storm lay around 24 kilometers off Skerrow on Thursday.", STORM, False),
+        ("The ferry was 20 minutes late in Skerrow on Thursday.", STORM, False),
+        ("Robbers took N2,500,000.00 from Halvorsen, agent at Circular Road, Skerrow.", ROBBED, True),
+        ("Robbers took N2,100,000.00 from Halvorsen, agent at Circular Road, Skerrow.", ROBBED, False),
+        (
+            "Customs of Skerrow seized 300 kg of cocaine.",
+            "Officers found 500 kg of flour in the port of Skerrow.",
+            False,
+        ),
+        ("The mayor of Skerrow was born in 1964.", "Skerrow: the mayor was born in 1966.", False),
+        ("In Skerrow 9 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
     ],
 )
-def test_another_value_of_what_was_counted_is_news(told: str, *, is_news: bool) -> None:
-    sentence = "The storm was about 24 km northeast of Skerrow on Thursday."
-    assert _news_of("Storm off Skerrow", sentence, told) == ((sentence,) if is_news else ())
+def test_another_value_of_what_was_counted_is_news(told: str, sentence: str, *, is_news: bool) -> None:
+    assert _news_of("Storm off Skerrow: six killed", sentence, told) == ((sentence,) if is_news else ())
 
 
 def _news_of(title: str, sentence: str, told: str) -> tuple[str, ...]:
