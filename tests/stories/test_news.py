@@ -99,6 +99,22 @@ async def test_a_lead_is_quoted_with_its_page(newsroom: Newsroom) -> None:
     assert f"“{OLD}” (s5.example, fi)" in message_of(report).body.replace("\u200b", "")
 
 
+@pytest.mark.parametrize(("status", "leads"), [("update", True), ("related", False)])
+async def test_an_update_leads_with_the_news_of_the_version_that_made_it(
+    newsroom: Newsroom, status: str, *, leads: bool
+) -> None:
+    """A report in other words may tell of another event."""
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=f"{OLD}\n{text('fire')}", language="en")
+    event = newsroom.events[0]
+    members = [
+        replace(each, status=status, news=("Five people died.",)) if each.id == event.item else each
+        for each in event.members
+    ]
+    report = special_report(replace(event, level="update", members=tuple(members)))
+    assert (report["lead"] == "Five people died.") == leads
+
+
 async def test_hostile_news_is_a_quotation(newsroom: Newsroom) -> None:
     _, second = await publish_update(newsroom, f"=@{HOSTILE}\n")
     (told,) = second.news
@@ -147,6 +163,9 @@ def test_news_is_bounded() -> None:
     [
         "Last week the harbour master of Skerrow resigned after 12 years in office.",
         "In another development, the mayor of Skerrow opened a school for 300 children.",
+        "Fishermen of Skerrow have in recent times lost 30 boats in storms of the kind.",
+        "Skerrow is one of 12 towns of the coast that pay for their own harbour.",
+        "Также 14 ноября суд в Москве оштрафовал порт Скерроу на 300 рублей.",
         "Напомним, 22 октября суд в Москве арестовал директора порта Скерроу.",
         "Нагадаємо, у листопаді суд арештував директора порту Скерроу на 60 днів.",
         "Im vergangenen Jahr hatte der Hafen von Skerrow 40 Arbeiter entlassen.",
