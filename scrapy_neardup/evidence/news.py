@@ -37,9 +37,6 @@ _MOST_READ = 8_000
 _MOST_ASKED = 4_000
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE = 0.25  # of the terms of a sentence
-# if one text is told, a sentence with half of its terms mostly says the same
-_SHARE_OF_FEW = 0.4
-_FEW_TOLD = 200
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 # the texts of two versions of an article tell what is new
 _LEAST_SCORE = 8.0
@@ -48,12 +45,10 @@ _ANOTHER_VALUE = 12.0  # is added to the score of a sentence that has one
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 # new terms that the title has, or that the page repeats
 _OF_TITLE = 4
-_MOST_OF_TITLE = 3
 _MOST_REPEATED = 3
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
 _COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
-_TOO_LONG = 0.6
 _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -197,7 +192,6 @@ def news_among(
     """
     known = set(told)
     least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
-    least_share = _LEAST_SHARE if is_version or len(known) >= _FEW_TOLD else _SHARE_OF_FEW
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *sentences)
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
@@ -206,10 +200,7 @@ def news_among(
     of_value = {at for at in left if sentences[at] in new_values}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {
-            at: _score(sentences[at], codes, known, about, pages, least_share) * chances[at]
-            for at, codes in left.items()
-        }
+        scores = {at: _score(sentences[at], codes, known, about, pages) * chances[at] for at, codes in left.items()}
         scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
@@ -257,14 +248,13 @@ def _score(
     known: Collection[int],
     about: Collection[int],
     pages: Counter[int],
-    least_share: float,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     is_about = bool(weights.keys() & (about or weights.keys()))
     has_figure = any(code & FIGURE and code % NAME in new for code in codes)
-    if len(new) < least_share * len(weights) or not is_about:
+    if len(new) < _LEAST_SHARE * len(weights) or not is_about:
         return _COUNTED_ANEW * (is_about and has_figure and _counts_anew(sentence, known))
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
@@ -272,10 +262,9 @@ def _score(
         return 0.0  # its page is about something else
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
-    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - repeats
+    return score + _OF_TITLE * of_title - repeats
 
 
 def _chance(sentence: str, place: int) -> float:
     """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
-    chance = _HISTORY if _YEAR.search(sentence) else 1
-    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)
+    return (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES)
