@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import dropwhile, islice, product, takewhile
+from itertools import dropwhile, product, takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
@@ -22,7 +22,6 @@ from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.page_lines import Side, words_of
 from scrapy_neardup.evidence.replacements import printed_words
 from scrapy_neardup.evidence.sentence_values import (
-    DIGITS,
     REACH,
     TOLD,
     Value,
@@ -37,14 +36,12 @@ from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, is_same_word, is
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 
-_MOST_READ = 4_000  # characters of an older text
 _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
 _LONGEST_LINE = 120  # characters of a change that is told
-_MOST_VALUES = 30  # of a text, that are compared with those of another one
 _LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
@@ -72,43 +69,6 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
-
-
-def recounted(sentences: Iterable[str], new: Side, old: Side) -> list[str]:
-    """Return the sentences of a new text that give another value of what the old text counts, in other words.
-
-    The old value is nowhere in the new text, and the new one nowhere in the old text. They are no days, have one unit,
-    and two of the words beside them are the same.
-    """
-    came = [
-        (line, each)
-        for line, each in _numbers_among(sentences, old, new)
-        if each.unit or len(each.token.printed) > 2  # no days
-    ]
-    lines = old.text[:_MOST_READ].split("\n") if came else ()
-    gone = [each for _, each in _numbers_among(lines, new, old)]
-    return [
-        line
-        for line, value in came
-        if any(is_other_value(each, value) and count_common((each, value)) >= _LEAST_COMMON for each in gone)
-    ]
-
-
-def _numbers_among(lines: Iterable[str], other: Side, own: Side) -> list[tuple[str, Value]]:
-    """Return the numbers in digits of the lines of one text that the other text has nowhere, each with its line."""
-    known = {*DIGITS.findall(other.text)}
-    values = (
-        (line, each)
-        for line in lines
-        if not known.issuperset(DIGITS.findall(line))
-        for each in values_of(line, tokens_of(line, own.language), crosses=False, dateline=_DATELINE)
-    )
-    own_values = (
-        (line, each)
-        for line, each in values
-        if each.token.kind == "number" and not known.issuperset(DIGITS.findall(each.token.printed))
-    )
-    return [*islice(own_values, _MOST_VALUES)]
 
 
 def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Value, Value, tuple[str, str]]]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from heapq import nlargest
+from itertools import chain, product
 
 from scrapy_neardup.evidence.differences import Comparison
+from scrapy_neardup.evidence.figures.counted import PEOPLE
+from scrapy_neardup.evidence.figures.figure import find_figures, is_plain
 from scrapy_neardup.evidence.figures.number_words import (
     PERCENT,
     PERCENT_PAIRS,
@@ -21,7 +25,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
-from scrapy_neardup.evidence.tokens import SAY_NOTHING
+from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -32,24 +36,19 @@ LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000
 _MOST_ASKED = 4_000
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-_LEAST_SHARE = 0.4  # of the terms of a sentence
-# if one text is told, a sentence with half of its terms mostly says the same
-_SHARE_OF_FEW = 0.55
-_FEW_TOLD = 200
+_LEAST_SHARE = 0.25  # of the terms of a sentence
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 # the texts of two versions of an article tell what is new
 _LEAST_SCORE = 8.0
 _LEAST_OF_VERSION = 4.0
-_TOLL = 12.0  # is added to the score of a sentence with a new toll
+_ANOTHER_VALUE = 12.0  # is added to the score of a sentence that has one
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 # new terms that the title has, or that the page repeats
-_OF_TITLE = 3
-_MOST_OF_TITLE = 3
+_OF_TITLE = 4
 _MOST_REPEATED = 3
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
 _COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
-_TOO_LONG = 0.6
 _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -59,6 +58,15 @@ _NUMBER = re.compile("(?<![-\u2013\\w.,])(?!0[0-9])([0-9](?:[0-9.,]*[0-9])?)(?![
 _PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word
+_DECIMAL = re.compile("[0-9]+[.,][0-9.,]*[0-9]")  # is told in parts
+_LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
+_DATE = re.compile(rf"\([0-9]{{1,2}}\)|{_YEAR.pattern}")  # "today (25)"
+_LEAST_OTHER = Decimal("1.02")  # times as large
+_LEAST_LOST = 1000  # such a multiple has lost "thousand" or "million"
+# the weight of the terms that two sentences share
+_LEAST_SHARED = 4
+_LEAST_SHARED_OF_PLAIN = 6
+_MOST_NEAR = 4  # of the sentences of an older text, those that share most
 
 
 def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
@@ -89,6 +97,79 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
     return any(line in sentence or sentence in line for line in lines)
 
 
+def with_value(sentences: Sequence[str], kind: int, value: str, language: str) -> list[str]:
+    """Return the sentences in which a number counts what is of a kind, or people."""
+    return [
+        sentence
+        for sentence in sentences
+        if any(each.value == value and each.kind in (kind, PEOPLE) for each in find_figures(sentence, language))
+    ]
+
+
+def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[int], language: str = "") -> list[str]:
+    """Return the sentences with a number that was not told where an older text says nearly the same.
+
+    The sentence of the older text has another number of the same unit there.
+    """
+    read = [
+        (sentence, codes)
+        for sentence, codes in zip(sentences, _codes(language, *sentences), strict=True)
+        if any(code & FIGURE and code % NAME not in told for code in codes)
+        or any(each not in text for each in _DECIMAL.findall(sentence))
+    ]
+    if not read:
+        return []
+    lines = _LINES.split(f"{title}\n{text[:_MOST_ASKED]}")
+    olds = [
+        (line, _slots(codes))
+        for line, codes in zip(lines, _codes(language, *lines), strict=True)
+        if any(code & FIGURE for code in codes)
+    ]
+    return [sentence for sentence, codes in read if _is_recounted(sentence, _weights(codes), olds, language)]
+
+
+def _weights(codes: Iterable[int]) -> dict[int, int]:
+    return {code % NAME: _WEIGHT if code & NAME else 1 for code in codes if not code & FIGURE}
+
+
+def _is_recounted(
+    sentence: str, weights: Mapping[int, int], olds: Iterable[tuple[str, Collection[int]]], language: str
+) -> bool:
+    shared = ((sum(weights.get(slot, 0) for slot in slots), line) for line, slots in olds)
+    near = [(weight, _numbers(line, language)) for weight, line in nlargest(_MOST_NEAR, shared)]
+    known = {*chain.from_iterable(numbers for _, numbers in near)}
+    numbers = _numbers(sentence, language)
+    half = sum(weights.values()) / 2
+    of_unit = min(_LEAST_SHARED, half)
+    of_others = max(_LEAST_SHARED_OF_PLAIN, half)
+    return any(
+        weight >= (of_unit if unit else of_others) and unit == other and _differ(old, new)
+        for weight, before in near
+        for (old, unit), (new, other) in product(before.items(), numbers.items())
+        if new not in known and old not in numbers
+    )
+
+
+def _numbers(line: str, language: str) -> dict[str, str]:
+    """Return the numbers of a line, each with its unit, which is "" if it has none."""
+    tokens = tokens_of(_DATE.sub("", line), language)
+    units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
+    signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
+    beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
+    return {
+        each.value: behind or before
+        for each, before, behind in beside
+        if each.kind == "number" and is_plain(each.value)
+    }
+
+
+def _differ(old: str, new: str) -> bool:
+    """Decide whether two numbers are not nearly the same, or one of them in another form."""
+    low, high = sorted((Decimal(old), Decimal(new)))
+    is_lost = low > 0 and high / low >= _LEAST_LOST and set(str((high / low).normalize())) <= set("1E+0")
+    return sorted(old) != sorted(new) and high > _LEAST_OTHER * low and not is_lost
+
+
 def told_by(title: str, text: str, language: str = "") -> list[int]:
     """Return the hashes of the terms of an article."""
     codes = _codes(language, title, " ".join(text[:_MOST_READ].split("\n")))
@@ -99,36 +180,32 @@ def news_among(
     sentences: Sequence[str],
     title: str,
     told: Collection[int],
-    new_tolls: Sequence[str] = (),
+    new_values: Sequence[str] = (),
     language: str = "",
     *,
     is_version: bool = False,
 ) -> tuple[str, ...]:
     """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``.
 
-    ``new_tolls`` are sentences with a toll that the story has not told. If the article is a version of another one,
-    its sentences are those that the other text does not hold.
+    ``new_values`` are sentences with another value of what the story has counted. If the article is a version of
+    another one, its sentences are those that the other text does not hold.
     """
     known = set(told)
     least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
-    least_share = _LEAST_SHARE if is_version or len(known) >= _FEW_TOLD else _SHARE_OF_FEW
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *sentences)
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    tolls = {at for at in left if _is_among(sentences[at], new_tolls)}
+    of_value = {at for at in left if sentences[at] in new_values}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {
-            at: _score(sentences[at], codes, known, about, pages, least_share) * chances[at]
-            for at, codes in left.items()
-        }
-        scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
+        scores = {at: _score(sentences[at], codes, known, about, pages) * chances[at] for at, codes in left.items()}
+        scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
             break
-        least = max(least, _LEAST_OF_BEST * min(scores[best], _TOLL))
+        least = max(least, _LEAST_OF_BEST * min(scores[best], _ANOTHER_VALUE))
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
     return tuple(news)
@@ -171,14 +248,13 @@ def _score(
     known: Collection[int],
     about: Collection[int],
     pages: Counter[int],
-    least_share: float,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     is_about = bool(weights.keys() & (about or weights.keys()))
     has_figure = any(code & FIGURE and code % NAME in new for code in codes)
-    if len(new) < least_share * len(weights) or not is_about:
+    if len(new) < _LEAST_SHARE * len(weights) or not is_about:
         return _COUNTED_ANEW * (is_about and has_figure and _counts_anew(sentence, known))
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
@@ -186,10 +262,9 @@ def _score(
         return 0.0  # its page is about something else
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
-    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - repeats
+    return score + _OF_TITLE * of_title - repeats
 
 
 def _chance(sentence: str, place: int) -> float:
     """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
-    chance = _HISTORY if _YEAR.search(sentence) else 1
-    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)
+    return (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.changes import recounted
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import new_terms, news_among, told_by
-from scrapy_neardup.evidence.page_lines import Side
+from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by, with_value
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
@@ -52,7 +51,7 @@ def with_news(
     document = join.document
     if not told or document is None:
         return join
-    news = _news_of(document, told, tolls, join, first_text if not counters.joined else None)
+    news = _news_of(document, {*told}, tolls, join, first_text) if join.sentences else ()
     _note_telling(counters, news, told, join, document)
     if join.sentences or join.member.status == "related":
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
@@ -60,27 +59,26 @@ def with_news(
 
 
 def _news_of(
-    document: Document, told: Sequence[int], tolls: Collection[tuple[int, float]], join: Join, first: StoredText | None
+    document: Document,
+    told: Collection[int],
+    tolls: Collection[tuple[int, float]],
+    join: Join,
+    first: StoredText | None,
 ) -> tuple[str, ...]:
-    """Return the news of a document."""
+    """Return the news of a document. ``first`` is the text of the story's first document."""
     is_version = join.member.status != "related"
-    if not join.sentences:
-        return ()
-    printed = cached_tolls_of(document.title, document.text, document.language)
-    counted = [each for each in printed if not each.is_vague]
-    new_tolls = [
-        each.text
-        for each in counted
-        if (each.kind, float(each.low)) not in tolls
-        and (is_version or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
+    kinds = {kind for kind, _ in tolls}
+    told_anew = [
+        with_value(join.sentences, each.kind, str(each.low), join.language)
+        for each in cached_tolls_of(document.title, document.text, document.language)
+        if not each.is_vague
+        and (each.kind, float(each.low)) not in tolls
+        and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
     ]
     if first:
-        sides = (
-            Side(document.title, document.text, "", join.language),
-            Side(first.title, first.text, "", join.first.language),
-        )
-        new_tolls += recounted(join.sentences, *sides)
-    return news_among(join.sentences, document.title, told, new_tolls, join.language, is_version=is_version)
+        told_anew.append(recounted(join.sentences, first.title, first.text, told, join.language))
+    new_values = [*chain.from_iterable(told_anew)]
+    return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
 
 
 def _note_telling(

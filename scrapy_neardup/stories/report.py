@@ -115,7 +115,8 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     """Return a sentence that tells the news, and the page that has it.
 
     An update leads with what is new on its page, if this is about the story. Otherwise the sentence tells the headline,
-    in the language of the headline if there is one, and has most terms of the titles of the story.
+    in the language of the headline if there is one, and has most terms of the titles of the story. That of a page whose
+    title agrees with the headline counts up to twice.
     """
     item = next((member for member in members if member.id == event.item), None)
     if item is None:
@@ -128,6 +129,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
         sentence, member = row
         terms = terms_of(sentence)
         told = sum(len(terms & title) / len(title) for title in [*titles, *[of_headline] * len(titles)])
+        told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
         is_told = tells_headline(headline, sentence) and not any(are_background(sentence))
         return is_told, member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 
@@ -139,7 +141,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 
 
 def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[str, Member]]:
-    """Return the news of the document that tipped an update, if it is about the story.
+    """Return the news of the document that tipped an update, if it is about the story, as that of each version is.
 
     After a development it is that of the first document that has any.
     """
@@ -148,7 +150,8 @@ def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[st
     since = [each for each in event.members if is_told and each.number > story.signalled.items]
     told = next((each for each in (item, *since) if each.news), item)
     of_titles = terms_of(f"{headline} {item.title}")
-    return [(sentence, told) for sentence in told.news if len(terms_of(sentence) & of_titles) >= LEAST_SHARED]
+    least = LEAST_SHARED if told.status == "related" else 0
+    return [(sentence, told) for sentence in told.news if len(terms_of(sentence) & of_titles) >= least]
 
 
 def iso(second: int) -> str:

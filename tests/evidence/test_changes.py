@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from scrapy_neardup.evidence.changes import changes_between, recounted
+from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import compare
 from scrapy_neardup.evidence.page_lines import Side
 
@@ -187,15 +187,3 @@ def test_the_toll_of_another_town_is_no_higher_toll() -> None:
     old = Side("Raiders kill six people in Tarnfield", text.format("six", "Tarnfield"))
     new = Side("20 people dead in Skerrow after a raid", text.format("20", "Skerrow"))
     assert [each.line for each in changes_between(new, old, compare(new, old)) if each.is_toll] == []
-
-
-@pytest.mark.parametrize(
-    ("told", "new", "is_told"),
-    [
-        ("The storm lay 20 km off Skerrow on Thursday.", "The storm lay 24 km off Skerrow on Friday.", True),
-        ("In 2024 the storm lay 20 km off Skerrow.", "The storm lay 24 km off Skerrow.", True),
-        ("Police seized 300 kg of cocaine in the port.", "Officers found 500 kg of flour in the port.", False),
-    ],
-)
-def test_another_number_of_the_same_thing_is_told(told: str, new: str, *, is_told: bool) -> None:
-    assert recounted([new], Side("", new, "", "en"), Side("", told, "", "en")) == ([new] if is_told else [])

@@ -99,6 +99,22 @@ async def test_a_lead_is_quoted_with_its_page(newsroom: Newsroom) -> None:
     assert f"“{OLD}” (s5.example, fi)" in message_of(report).body.replace("\u200b", "")
 
 
+@pytest.mark.parametrize(("status", "leads"), [("update", True), ("related", False)])
+async def test_an_update_leads_with_the_news_of_the_version_that_made_it(
+    newsroom: Newsroom, status: str, *, leads: bool
+) -> None:
+    """A report in other words may tell of another event."""
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=f"{OLD}\n{text('fire')}", language="en")
+    event = newsroom.events[0]
+    members = [
+        replace(each, status=status, news=("Five people died.",)) if each.id == event.item else each
+        for each in event.members
+    ]
+    report = special_report(replace(event, level="update", members=tuple(members)))
+    assert (report["lead"] == "Five people died.") == leads
+
+
 async def test_hostile_news_is_a_quotation(newsroom: Newsroom) -> None:
     _, second = await publish_update(newsroom, f"=@{HOSTILE}\n")
     (told,) = second.news
@@ -147,6 +163,9 @@ def test_news_is_bounded() -> None:
     [
         "Last week the harbour master of Skerrow resigned after 12 years in office.",
         "In another development, the mayor of Skerrow opened a school for 300 children.",
+        "Fishermen of Skerrow have in recent times lost 30 boats in storms of the kind.",
+        "Skerrow is one of 12 towns of the coast that pay for their own harbour.",
+        "Также 14 ноября суд в Москве оштрафовал порт Скерроу на 300 рублей.",
         "Напомним, 22 октября суд в Москве арестовал директора порта Скерроу.",
         "Нагадаємо, у листопаді суд арештував директора порту Скерроу на 60 днів.",
         "Im vergangenen Jahr hatte der Hafen von Skerrow 40 Arbeiter entlassen.",
@@ -212,17 +231,29 @@ def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> Non
     assert _news_of("Three die in Skerrow", sentence, told) == ((sentence,) if is_news else ())
 
 
+STORM = "The storm was about 24 km northeast of Skerrow on Thursday."
+ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Skerrow of N2.1 million."
+
+
 @pytest.mark.parametrize(
-    ("told", "is_news"),
+    ("told", "sentence", "is_news"),
     [
-        ("The storm lay around 20 kilometers off Skerrow on Thursday, and 9 boats.", True),
-        ("The storm lay around 24 kilometers off Skerrow on Thursday.", False),
-        ("The ferry was 20 minutes late in Skerrow on Thursday.", False),
+        ("The storm lay around 20 kilometers off Skerrow on Thursday, and 9 boats.", STORM, True),
+        ("The storm lay around 24 kilometers off Skerrow on Thursday.", STORM, False),
+        ("The ferry was 20 minutes late in Skerrow on Thursday.", STORM, False),
+        ("Robbers took N2,500,000.00 from Halvorsen, agent at Circular Road, Skerrow.", ROBBED, True),
+        ("Robbers took N2,100,000.00 from Halvorsen, agent at Circular Road, Skerrow.", ROBBED, False),
+        (
+            "Customs of Skerrow seized 300 kg of cocaine.",
+            "Officers found 500 kg of flour in the port of Skerrow.",
+            False,
+        ),
+        ("The mayor of Skerrow was born in 1964.", "Skerrow: the mayor was born in 1966.", False),
+        ("In Skerrow 9 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
     ],
 )
-def test_another_value_of_what_was_counted_is_news(told: str, *, is_news: bool) -> None:
-    sentence = "The storm was about 24 km northeast of Skerrow on Thursday."
-    assert _news_of("Storm off Skerrow", sentence, told) == ((sentence,) if is_news else ())
+def test_another_value_of_what_was_counted_is_news(told: str, sentence: str, *, is_news: bool) -> None:
+    assert _news_of("Storm off Skerrow: six killed", sentence, told) == ((sentence,) if is_news else ())
 
 
 def _news_of(title: str, sentence: str, told: str) -> tuple[str, ...]:
