@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -75,7 +75,7 @@ class StoryTracker:
         self._swept = 0
         self._threshold_hour = 0
         self._rule_failed = False
-        self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
+        self._final: dict[str, str] = {}  # stories that documents joined -> what they are a part of
 
     async def joined(self, join: Join, story: Story) -> StoryEvent | None:
         """Return the event if a document tips its story to a level, or if a running event warrants an update.
@@ -126,10 +126,8 @@ class StoryTracker:
         self._final.setdefault(final, final)  # it may have become a part of another story meanwhile
         if story != final:
             self._final[story] = final
-        for each in (story, final):
-            self._final.move_to_end(each)
         while len(self._final) > _MOST_STORIES:
-            self._final.popitem(last=False)
+            self._final.pop(next(iter(self._final)))
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
