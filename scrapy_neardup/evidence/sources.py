@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
@@ -148,18 +148,13 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
     try:
         if ":" not in host:
             return IPv4Address(socket.inet_aton(host)) if host[-1:].isalnum() and " " not in host else None
-        address = ip_address(host.partition("%")[0])  # without the network interface
+        address = IPv6Address(host.partition("%")[0])  # without the network interface
     except (OSError, ValueError):
         return None
-    return _within(address) or address
-
-
-def _within(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """Return the address of the old kind that one of the new kind stands for."""
-    if not isinstance(address, IPv6Address):
-        return None
-    is_old = address in _NAT64 or (address in _COMPATIBLE and int(address) > 1)
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_old else address.ipv4_mapped or address.sixtofour
+    # It may stand for an address of the old kind.
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour or address
 
 
 @cache

@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
@@ -192,16 +192,9 @@ def breaking_threshold(
     return max(min_sources, min(wanted, int(KNOWN_SHARE * len(known))))
 
 
-class Threshold(NamedTuple):
-    """The threshold of ``breaking`` now, and a day before."""
-
-    now: int
-    day_before: int
-
-    @property
-    def warning(self) -> str:
-        """Return a warning if the threshold has risen by ``JUMP`` or more, else ""."""
-        return _JUMPED % self if self.now >= self.day_before + JUMP else ""
+def jump_of(threshold: int, day_before: int) -> str:
+    """Return a warning if the threshold of ``breaking`` has risen by ``JUMP`` or more in a day, else ""."""
+    return _JUMPED % (threshold, day_before) if threshold >= day_before + JUMP else ""
 
 
 def _is_burst(times: Sequence[int], end: float, span: int, least: float) -> bool:

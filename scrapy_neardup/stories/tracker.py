@@ -24,9 +24,9 @@ from scrapy_neardup.stories.rules import (
     NEWS_AGE,
     QUIET,
     Rule,
-    Threshold,
     breaking_threshold,
     bursts_of_few,
+    jump_of,
     load_rule,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
@@ -200,10 +200,10 @@ class StoryTracker:
         await self._end_quiet(now - QUIET)
         if now // HOUR > self._threshold_hour:
             self._threshold_hour = now // HOUR
-            threshold = await self.threshold(now)
-            if threshold.warning and threshold.now > self.breaking_over:
-                logger.warning("%s", threshold.warning)
-            self.breaking_over = threshold.now
+            threshold, warning = await self.threshold(now)
+            if warning and threshold > self.breaking_over:
+                logger.warning("%s", warning)
+            self.breaking_over = threshold
             await self._note_owners(now)
 
     async def finish(self, *, all_over: bool = False) -> None:
@@ -225,12 +225,15 @@ class StoryTracker:
         for story in sorted(await self._events.quiet(quiet_since), key=_newest):
             await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
 
-    async def threshold(self, now: int) -> Threshold:
-        """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
+    async def threshold(self, now: int) -> tuple[int, str]:
+        """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds.
+
+        Also return a warning if it has risen by much since the day before, else "".
+        """
         events = await self._events.ended(max(0, now - HISTORY - DAY))
-        return Threshold(
-            *(breaking_threshold(events, at, self._events_per_day, self._min_sources) for at in (now, now - DAY))
-        )
+        limits = self._events_per_day, self._min_sources
+        threshold = breaking_threshold(events, now, *limits)
+        return threshold, jump_of(threshold, breaking_threshold(events, now - DAY, *limits))
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
