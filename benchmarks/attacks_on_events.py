@@ -141,7 +141,7 @@ def _pages_until_told(papers: int) -> dict[str, int]:
     for liars in range(1, 31):
         pages = []
         for number, count in enumerate([4] * papers + [400] * liars):
-            text = f"{words('fire', 120)}\nRescue workers said that {count} people were dead after the fire."
+            text = f"Rescue workers said that {count} people were dead after the fire.\n{words('fire', 120)}"
             pages.append((text, f"https://source{number}.example/fire", number * MINUTE))
         reports = [special_report(event) for event in asyncio.run(_events_of(pages))]
         for where, told in (("update", [each["update"] for each in reports]), ("report", reports)):

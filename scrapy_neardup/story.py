@@ -196,6 +196,7 @@ class Story:
     source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
+    begins_with_harm: bool = False  # a page of it has a number of people harmed in title or first sentence
 
     @property
     def extent(self) -> Extent:

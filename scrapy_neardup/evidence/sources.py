@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
@@ -147,11 +147,10 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
     try:
         if ":" not in host:
             return IPv4Address(socket.inet_aton(host)) if host[-1:].isalnum() and " " not in host else None
-        address = ip_address(host.partition("%")[0])  # without the network interface
+        address = IPv6Address(host.partition("%")[0])  # without the network interface
     except (OSError, ValueError):
         return None
-    mapped = isinstance(address, IPv6Address) and address.ipv4_mapped  # one of the old kind in a new one
-    return mapped or address
+    return address.ipv4_mapped or address  # one of the old kind in a new one
 
 
 @cache

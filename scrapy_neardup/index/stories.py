@@ -125,7 +125,6 @@ class Stories(Part):
         """
         counters = story.counters
         name = self.layout.story(story.key)
-        two_windows = 2 * self.policy.window
         fields: list[Argument] = ["counts", counters.pack(), *(each for member in members for each in member)]
         if ledger := pack_ledger(story.ledger):
             fields += "ledger", ledger
@@ -134,7 +133,7 @@ class Stories(Part):
         writes = [Call("HSET", name, fields)]
         if counters.is_open:
             writes.append(Call("HSET", self.layout.events, (story.key, b"")))
-            writes.append(Call("EXPIRE", self.layout.events, (two_windows,)))
+            writes.append(Call("EXPIRE", self.layout.events, (2 * self.policy.window,)))
         elif story.was_open:
             writes.append(Call("HDEL", self.layout.events, (story.key,)))
         story.was_open = counters.is_open

@@ -23,7 +23,7 @@ from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 12
+VERSION = 13
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
@@ -138,7 +138,8 @@ WATCH = 1
 BREAKING = 2
 ENDED = 4
 MUTED = 8
-"""A bit beside those of the levels: somebody has muted the story."""
+HARM = 16
+"""Bits beside those of the levels: somebody has muted the story, and a page begins with a number of people harmed."""
 
 LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
 
@@ -214,7 +215,7 @@ class StoryCounters:
 
     @property
     def is_open(self) -> bool:
-        return 0 < self.levels & ~MUTED < ENDED and not self.moved
+        return 0 < self.levels & ~(MUTED | HARM) < ENDED and not self.moved
 
     @property
     def newest_source(self) -> int:
@@ -238,6 +239,7 @@ class StoryCounters:
             developments=self.developments,
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
+            begins_with_harm=bool(self.levels & HARM),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
             source_languages=tuple(language for _, _, language in sources),
         )
@@ -258,7 +260,7 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
     ]
     # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
     is_wrong_way = counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key)
-    if any(len(each) % size for each, size in entries) or counters.levels >= 2 * MUTED or is_wrong_way:
+    if any(len(each) % size for each, size in entries) or counters.levels >= 2 * HARM or is_wrong_way:
         raise StoreError(f"story {key.hex()}: its counters are not those of this version")
     return counters
 

@@ -48,9 +48,18 @@ def join_of(
     def first(match: Match, url: str, title: str, language: str) -> Member:
         """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
-        story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
         # Its page is not known any more, so its address stands for the section, and for the name of the publisher.
-        story = replace(story, section=section_of(url), publisher=publisher_of(source, source.partition(".")[0], ""))
+        story = Member(
+            match.story,
+            url,
+            title,
+            source,
+            owner_of(source),
+            "original",
+            language=language,
+            section=section_of(url),
+            publisher=publisher_of(source, source.partition(".")[0], ""),
+        )
         if match.id != match.story:
             return story
         has_many = _has_many(document if match.pair.same_text else match.pair.old_text, match.pair.old.size)

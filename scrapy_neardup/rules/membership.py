@@ -9,11 +9,13 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
     ENDED,
+    HARM,
     ITEM_BYTES,
     MUTED,
     NO_OWNER,
@@ -48,8 +50,13 @@ MOST_NEWS_KEPT = 1000
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
 
+PEOPLE_HARMED = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
+
 MOST_FOLLOWED = MOST_UNITED + 1
 """How many times a story is followed to the one that it became a part of."""
+
+_BEGINNING = 200  # characters of a text in which its news begins
+_OPENING = 50  # characters of a sentence that must be in them
 
 
 def count_join(
@@ -83,7 +90,7 @@ def count_join(
     is_counted = join.is_coverage and not is_again
     is_news = is_counted and _count_item(counters, member, join.time)
     if join.document is not None and (join.is_coverage or member.status != "related"):
-        _note_figures(ledger, member, join.document, join.printed_at)
+        _note_figures(counters, ledger, member, join.document, join.printed_at)
         has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
         is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
     is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
@@ -97,7 +104,7 @@ def begin_story(
 ) -> list[tuple[bytes, bytes]]:
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
     if text is not None:
-        _note_figures(ledger, first, text, first.seen_at)
+        _note_figures(counters, ledger, first, text, first.seen_at)
     counters.joined = 1
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
@@ -175,11 +182,18 @@ def _note_source(counters: StoryCounters, source: bytes) -> bool:
     return known is None
 
 
-def _note_figures(ledger: Ledger, member: Member, text: Document | StoredText, time: int) -> None:
-    """Note the figures of a document, unless nobody knows who prints it."""
+def _note_figures(
+    counters: StoryCounters, ledger: Ledger, member: Member, text: Document | StoredText, time: int
+) -> None:
+    """Note the figures of a document, unless nobody knows who prints it, and whether it begins with people harmed."""
     owner = owner_hash(member.owner)
-    if owner != NO_OWNER:
-        note(ledger, cached_tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
+    if owner == NO_OWNER:
+        return
+    tolls = cached_tolls_of(text.title, text.text, member.language)
+    note(ledger, tolls, owner, bytes.fromhex(member.id), time)
+    begins = f"{text.title}\n{text.text[:_BEGINNING]}"
+    if any(each.kind in PEOPLE_HARMED and each.text[:_OPENING] in begins for each in tolls):
+        counters.levels |= HARM
 
 
 def grant(counters: StoryCounters, claim: Claim) -> bool:
@@ -190,10 +204,10 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     and by ``breaking`` after a ``watch``, an event that has ended is open again. Of a story that is muted only
     ``ended`` is granted.
     """
-    muted = counters.levels & MUTED
-    levels = counters.levels & ~MUTED
+    marks = counters.levels & (MUTED | HARM)
+    levels = counters.levels & ~marks
     signalled = read_extent(counters.signalled)
-    if muted and claim.level != "ended":
+    if marks & MUTED and claim.level != "ended":
         return False
     if claim.level == "watch":
         granted = levels == 0
@@ -209,7 +223,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
         granted = counters.is_open and counters.newest_source <= claim.last_source
         levels |= ENDED
     if granted:
-        counters.levels = levels | muted
+        counters.levels = levels | marks
         if claim.level != "ended":
             counters.signalled = pack_extent(Extent(*map(max, signalled, claim.extent)))
     return granted

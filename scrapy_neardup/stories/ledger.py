@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, rank_of
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
-from scrapy_neardup.stories.rules import HARM
+from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
 
 _MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
@@ -72,8 +72,8 @@ def states_of(ledger: Ledger, members: Sequence[Member], signalled: int) -> Iter
 
 def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
     """Return how many people were harmed by most sources, if no state says it: of two numbers the lower one."""
-    kinds = {each.kind for each in ledger.printed if each.kind in HARM and each.value[1] > 0}
-    if not kinds or not HARM.isdisjoint(ledger.current):
+    kinds = {each.kind for each in ledger.printed if each.kind in PEOPLE_HARMED and each.value[1] > 0}
+    if not kinds or not PEOPLE_HARMED.isdisjoint(ledger.current):
         return None
     newest = [each for each in newest_of_owners(ledger, min(kinds)) if each.value[1] > 0]
     counts = Counter(each.value for each in newest)

@@ -10,10 +10,10 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.records.stories import language_of_owner
+from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
 from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
 
@@ -27,11 +27,9 @@ BURST_SPAN = 40 * 60
 # threshold within two hours are enough.
 FEW_SPAN = 2 * HOUR
 
-# A story in which somebody prints a number of dead, injured or missing people needs this share of the sources, within
-# an hour; where few papers print, within half a day.
+# A story whose news is a number of dead, injured or missing people needs this share of the sources, within an hour;
+# where few papers print, within a day.
 HARM_SHARE = 0.6
-FEWHARM_SPAN = 12 * HOUR
-HARM = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
 
 # Of n papers in a language, ``LEAST_OF_FEW`` and the fourth root of n are a burst: 3 of 4, 4 of 16, 5 of 81.
 LEAST_OF_FEW = 2
@@ -95,17 +93,20 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     are_few = breaking_over < MIN_SOURCES
     if are_few:
         spans = [(FEW_SPAN, breaking_over)]
-    if (harmed := people_harmed(story)) > 0:
-        span = DAY if harmed >= DISASTER else FEWHARM_SPAN
-        spans.append((span if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
+    if people_harmed(story) > 0:
+        spans.append((DAY if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
     return "watch" if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)) else None
 
 
 def people_harmed(story: Story) -> float:
-    """Return the largest number of dead, injured or missing people that a source prints, 0 if none does."""
-    return max((each.value[1] for each in story.ledger.printed if each.kind in HARM), default=0)
+    """Return the largest number of dead, injured or missing people that a source prints.
+
+    Return 0 if no page begins with one: then it is the background of other news.
+    """
+    printed = story.ledger.printed if story.begins_with_harm else ()
+    return max((each.value[1] for each in printed if each.kind in PEOPLE_HARMED), default=0)
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
@@ -191,16 +192,9 @@ def breaking_threshold(
     return max(min_sources, min(wanted, int(KNOWN_SHARE * len(known))))
 
 
-class Threshold(NamedTuple):
-    """The threshold of ``breaking`` now, and a day before."""
-
-    now: int
-    day_before: int
-
-    @property
-    def warning(self) -> str:
-        """Return a warning if the threshold has risen by ``JUMP`` or more, else ""."""
-        return _JUMPED % self if self.now >= self.day_before + JUMP else ""
+def jump_of(threshold: int, day_before: int) -> str:
+    """Return a warning if the threshold of ``breaking`` has risen by ``JUMP`` or more in a day, else ""."""
+    return _JUMPED % (threshold, day_before) if threshold >= day_before + JUMP else ""
 
 
 def _is_burst(times: Sequence[int], end: float, span: int, least: float) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -24,9 +24,9 @@ from scrapy_neardup.stories.rules import (
     NEWS_AGE,
     QUIET,
     Rule,
-    Threshold,
     breaking_threshold,
     bursts_of_few,
+    jump_of,
     load_rule,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
@@ -75,7 +75,7 @@ class StoryTracker:
         self._swept = 0
         self._threshold_hour = 0
         self._rule_failed = False
-        self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
+        self._final: dict[str, str] = {}  # stories that documents joined -> what they are a part of
 
     async def joined(self, join: Join, story: Story) -> StoryEvent | None:
         """Return the event if a document tips its story to a level, or if a running event warrants an update.
@@ -126,10 +126,8 @@ class StoryTracker:
         self._final.setdefault(final, final)  # it may have become a part of another story meanwhile
         if story != final:
             self._final[story] = final
-        for each in (story, final):
-            self._final.move_to_end(each)
         while len(self._final) > _MOST_STORIES:
-            self._final.popitem(last=False)
+            self._final.pop(next(iter(self._final)))
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
@@ -202,10 +200,10 @@ class StoryTracker:
         await self._end_quiet(now - QUIET)
         if now // HOUR > self._threshold_hour:
             self._threshold_hour = now // HOUR
-            threshold = await self.threshold(now)
-            if threshold.warning and threshold.now > self.breaking_over:
-                logger.warning("%s", threshold.warning)
-            self.breaking_over = threshold.now
+            threshold, warning = await self.threshold(now)
+            if warning and threshold > self.breaking_over:
+                logger.warning("%s", warning)
+            self.breaking_over = threshold
             await self._note_owners(now)
 
     async def finish(self, *, all_over: bool = False) -> None:
@@ -227,12 +225,15 @@ class StoryTracker:
         for story in sorted(await self._events.quiet(quiet_since), key=_newest):
             await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
 
-    async def threshold(self, now: int) -> Threshold:
-        """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
+    async def threshold(self, now: int) -> tuple[int, str]:
+        """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds.
+
+        Also return a warning if it has risen by much since the day before, else "".
+        """
         events = await self._events.ended(max(0, now - HISTORY - DAY))
-        return Threshold(
-            *(breaking_threshold(events, at, self._events_per_day, self._min_sources) for at in (now, now - DAY))
-        )
+        limits = self._events_per_day, self._min_sources
+        threshold = breaking_threshold(events, now, *limits)
+        return threshold, jump_of(threshold, breaking_threshold(events, now - DAY, *limits))
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,13 +33,17 @@ from scrapy_neardup.story import EventSources, Ledger, PrintedFigure, Story
 
 
 def story(
-    first_times: Sequence[int] = (), times: Sequence[int] = (), languages: Sequence[str] = (), dead: int | None = None
+    first_times: Sequence[int] = (),
+    times: Sequence[int] = (),
+    languages: Sequence[str] = (),
+    dead: int | None = None,
 ) -> Story:
     at = tuple(sorted(first_times))
     items = tuple(sorted(times or first_times))
     printed = PrintedFigure(FigureKind.DEAD, dead or 0, dead or 0, "exact", False, b"own1", b"document", 0)
     ledger = Ledger() if dead is None else Ledger([printed])
-    return Story("00" * 8, len(items), len(items), 0, items, at, ledger=ledger, source_languages=tuple(languages))
+    counts = len(items), len(items), 0, items, at
+    return Story("00" * 8, *counts, ledger=ledger, source_languages=tuple(languages), begins_with_harm=True)
 
 
 def minutes(*values: float) -> list[int]:
@@ -68,11 +73,17 @@ def test_three_sources_within_an_hour_break_if_people_were_harmed() -> None:
     assert sources(story(minutes(0, 15, 30, 45, 59), dead=2), 59 * MINUTE, 8) == "breaking"
 
 
+def test_people_harmed_in_the_background_of_other_news_need_as_many_sources_as_all_news() -> None:
+    told = story(minutes(0, 20, 40, 59), dead=2)
+    assert sources(told, 59 * MINUTE, 5) == "breaking"
+    assert sources(replace(told, begins_with_harm=False), 59 * MINUTE, 5) == "watch"
+
+
 def test_where_few_papers_print_three_within_two_hours_break_and_two_if_people_were_harmed() -> None:
     assert sources(story(minutes(0, 60, 119)), 119 * MINUTE, 3) == "breaking"
     assert sources(story(minutes(0, 60, 120)), 120 * MINUTE, 3) is None
-    assert sources(story(minutes(0, 700), dead=2), 700 * MINUTE, 3) == "breaking"
-    assert sources(story(minutes(0, 720), dead=2), 720 * MINUTE, 3) is None
+    assert sources(story(minutes(0, 1439), dead=2), 1439 * MINUTE, 3) == "breaking"
+    assert sources(story(minutes(0, 1440), dead=2), 1440 * MINUTE, 3) is None
     assert sources(story(minutes(0, 60)), 60 * MINUTE, 3) is None
 
 

@@ -93,7 +93,7 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
 
 async def look(detector: NearDupDetector) -> View:
     now = int(time.time())
-    threshold = await detector.stories.threshold(now)
+    threshold, warning = await detector.stories.threshold(now)
     return {
         "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
         "namespace": detector.settings.window_namespace,
@@ -109,8 +109,8 @@ async def look(detector: NearDupDetector) -> View:
             }
             for report in (await Ask(detector).events())["events"]
         ],
-        "breaking_over": threshold.now,
-        "warning": threshold.warning,
+        "breaking_over": threshold,
+        "warning": warning,
     }
 
 
