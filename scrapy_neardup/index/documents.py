@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -47,8 +46,13 @@ class Documents(Part):
         most = len(checked)
         for tries in range(_MOST_TRIES):
             batch = _with_own_keys(waiting[:most])
-            with _noting_damage(batch):
+            try:
                 await self.partition.store.ask(partial(self._register, batch))
+            except StoreUnavailable:
+                raise
+            except StoreError as error:  # of several documents nobody knows which one needs the damaged data
+                if len(batch) == 1:
+                    batch[0].error = error
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -68,13 +72,13 @@ class Documents(Part):
 
     def _register(self, documents: list[CheckedDocument], client: Client) -> Awaitable[None]:
         # A plain function: the store awaits the steps themselves, with its client.
-        return Batch(self.partition, self._bits, client, documents, run=self.partition.run).check()
+        return Batch(self.partition, self._bits, client, documents).check()
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
         new = self._new(fingerprint, document, keep_text=False)
-        batch = Batch(self.partition, ShardBits(), client, [new], run=0)
+        batch = Batch(self.partition, ShardBits(), client, [new])
         await batch.check(registers=False)
         return new.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
@@ -110,21 +114,6 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
         record = read_record(packed)
         if record is not None and record.life.state != "withdrawn":
             yield key, record
-
-
-@contextmanager
-def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
-    """Note that data is damaged which a document needs.
-
-    Of several documents nobody knows which one needs it. Then nothing is noted, and ``check`` tries fewer, down to one.
-    """
-    try:
-        yield
-    except StoreUnavailable:
-        raise
-    except StoreError as error:
-        if len(documents) == 1:
-            documents[0].error = error
 
 
 def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:
