@@ -173,9 +173,10 @@ class Batch:
         """
         for key in new.candidates:
             record = self.records.get(key)
-            known = new.pairs.get(key)
-            if record is None or (key in new.pairs and (known is None or known.old is record)):
+            if record is None:
                 continue
+            if key in new.pairs and ((known := new.pairs[key]) is None or known.old is record):
+                continue  # it is paired, and has not changed since
             kept = kept_by(key, record, self.records.get)
             pair = Pair(
                 key,
