@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -46,20 +47,15 @@ class Documents(Part):
         most = len(checked)
         for tries in range(_MOST_TRIES):
             batch = _with_own_keys(waiting[:most])
-            try:
+            with _noting_damage(batch):
                 await self.partition.store.ask(partial(self._register, batch))
-            except StoreUnavailable:
-                raise
-            except StoreError as error:  # of several documents nobody knows which one needs the damaged data
-                if len(batch) == 1:
-                    batch[0].error = error
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
             done = sum(each.is_done for each in batch)
             if not done:
                 await pause_after(tries)
-            # The fewer documents are tried next, the less time others have to interfere.
+            # The fewer documents are tried next, the less time others have to interfere; one alone shows its damage.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
             self._bits = ShardBits()  # others may have chosen other ones
         await self._expiry.unlink_dead(checked)
@@ -114,6 +110,18 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
         record = read_record(packed)
         if record is not None and record.life.state != "withdrawn":
             yield key, record
+
+
+@contextmanager
+def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
+    """Note that data is damaged which a document needs. Of several documents nobody knows which one needs it."""
+    try:
+        yield
+    except StoreUnavailable:
+        raise
+    except StoreError as error:
+        if len(documents) == 1:
+            documents[0].error = error
 
 
 def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:
