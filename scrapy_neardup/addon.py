@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
-
 from scrapy.exceptions import UsageError
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
-
-    from scrapy_neardup.settings import NearDupSettings
-
-
-logger = logging.getLogger(__name__)
-
+from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.crawl.component import load_item_class
+from scrapy_neardup.crawl.feeds import storage_class
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.rules import load_rule
 
 # ``CONCURRENT_ITEMS``, unless the user sets it. Scrapy starts so many tasks for each response, most of which get no
 # item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response.
@@ -51,6 +46,7 @@ class Addon:
 
 def add_components(settings: BaseSettings) -> None:
     """Add middlewares and pipelines, except those that the settings name, or turn off with None."""
+    # Not above: commands such as `scrapy list` only check settings.
     from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 
@@ -63,13 +59,6 @@ def add_components(settings: BaseSettings) -> None:
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
-    from scrapy_neardup.content.extractors import load_extractor
-    from scrapy_neardup.crawl.component import load_item_class
-    from scrapy_neardup.crawl.feeds import storage_class
-    from scrapy_neardup.exceptions import SettingsError
-    from scrapy_neardup.settings import NearDupSettings
-    from scrapy_neardup.stories.rules import load_rule
-
     try:
         checked = NearDupSettings.from_mapping(settings)
         load_extractor(checked.extractor)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from scrapy_neardup.content.embedding import Embedding, shared_embedding
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.evidence.sources import source_of
@@ -13,9 +13,6 @@ from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NEWS, PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import FACTORY, Sketcher, ahead_options
-
-if TYPE_CHECKING:
-    from scrapy_neardup.content.embedding import Embedding
 
 
 def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
@@ -39,8 +36,6 @@ def embedding_of(settings: NearDupSettings) -> Embedding | None:
     """Return the user's language model, or None. Raise SettingsError if it does not work."""
     if settings.embedder is None or not settings.resolved_preset().topic_terms:
         return None
-    from scrapy_neardup.content.embedding import shared_embedding
-
     return shared_embedding(settings.embedder)
 
 

@@ -266,44 +266,36 @@ class NearDupDetector:
 
     async def _check_group(self, group: Sequence[Waiting]) -> None:
         """Answer documents with their verdicts, which are ``unchecked`` if the store fails."""
+        verdicts = [unchecked("store-unavailable")] * len(group)
+        documents = [each.document for each in group]
         try:
-            documents = [each.document for each in group]
             if self.embedding is not None:
                 documents = await asyncio.gather(*map(self.embedding.ask, documents))
-            verdicts = [unchecked("store-unavailable")] * len(group)
             if self.breaker.allows(len(group)):
-                try:
-                    await self._begin()
-                    documents = list(await self.knowledge.meet(documents))
-                    fingerprints = await self._sketch(documents)
-                    start = time.perf_counter()
-                    try:
-                        checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
-                    finally:
-                        microseconds = round(1e6 * (time.perf_counter() - start))
-                        self.timings.update(documents=len(group), microseconds=microseconds)
-                except StoreError as error:
-                    self.breaker.failed(error, len(group))
-                else:
-                    self.breaker.succeeded()
-                    verdicts = [await self._with_event(*each) for each in zip(fingerprints, checked, strict=True)]
-            for each, verdict in zip(group, verdicts, strict=True):
-                each.answer = verdict
+                await self._begin()
+                documents = list(await self.knowledge.meet(documents))
+                fingerprints = await self._sketch(documents)
+                start = time.perf_counter()
+                checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
+                microseconds = round(1e6 * (time.perf_counter() - start))
+                self.timings.update(documents=len(group), microseconds=microseconds)
+                self.breaker.succeeded()
+                verdicts = [await self._with_event(*each) for each in zip(fingerprints, checked, strict=True)]
+        except StoreError as error:
+            self.breaker.failed(error, len(group))
         except Exception as error:
-            await self._check_alone(group, error)
+            if len(group) == 1:
+                group[0].answer = error
+            else:  # only a document that fails alone too gets the error
+                for each in group:
+                    await self._check_group([each])
+            return
+        for each, verdict in zip(group, verdicts, strict=True):
+            each.answer = verdict
         await self.knowledge.exchange_due()
         if not self.breaker.is_open:
-            documents = [each.document for each in group]
             self.stories.note_owners(documents, self.settings.owner_of)
             await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), documents)))
-
-    async def _check_alone(self, group: Sequence[Waiting], error: Exception) -> None:
-        """Answer the documents of a group that failed: only one that fails alone too gets the error."""
-        if len(group) == 1:
-            group[0].answer = error
-            return
-        for each in group:
-            await self._check_group([each])
 
     def _final(self, judged: Waiting) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""

@@ -163,42 +163,43 @@ class NearDupPipeline(Component):
     # The way of an item
 
     async def process_item(self, item: Any) -> Any:
+        context = current_item.get()
+        if context.opted_out or not self.is_judged(item):
+            await context.let_next_ask()
+            return item
+        adapter = ItemAdapter(item)
         self._under_way += 1
         try:
-            return await self._judge(item)
+            verdict = await self._verdict_on(adapter, context)
         finally:
             self._under_way -= 1
-
-    async def _judge(self, item: Any) -> Any:
-        context = current_item.get()
-        try:
-            if context.opted_out or not self.is_judged(item):
-                return item
-            await self._wait_for_turn(context)
-            adapter = ItemAdapter(item)
-            answer = self._ask(adapter, context)
-        finally:
-            await context.let_next_ask()
-        with self.shared.backlog.counted():
-            async with self._answers:  # the answers are asked for already, see ``_ask``
-                # Other items of the page may wait for the same answer.
-                verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
-        if verdict.would_drop and self._drops and context.document is not None:
-            if context.document.settling is None:  # other items of the page get the same verdict
-                context.document.settling = asyncio.create_task(self._settle(context.document, verdict))
-            verdict = await asyncio.shield(context.document.settling)
         url = self._url(adapter, context.page)
         title = text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title
         await self.announcer.tell(item, verdict, title, url)
         if verdict.would_drop and self._drops_now(adapter, verdict):
-            if (document := context.take_document()) is not None:
-                document.is_dropped = True  # it counts as its match does
-                self.fates.may_drop_copies(document)
-                await document.item_left()
+            await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
         if not tag_item(adapter, verdict, self.settings.fields):
             note_name(self.summary.untagged, type(item).__qualname__)
         return item
+
+    async def _verdict_on(self, adapter: ItemAdapter, context: ItemContext) -> Verdict:
+        """Ask for the verdict on an item when it is its turn, and wait for the answer."""
+        try:
+            await self._wait_for_turn(context)
+            asked = self._ask(adapter, context)
+        finally:
+            await context.let_next_ask()
+        with self.shared.backlog.counted():  # while many wait, the middleware holds responses back
+            async with self._answers:  # the answers are asked for already, see ``_ask``
+                # Other items of the page may wait for the same answer.
+                verdict = asked if isinstance(asked, Verdict) else await asyncio.shield(asked)
+        document = context.document
+        if verdict.would_drop and self._drops and document is not None:
+            if document.settling is None:  # other items of the page get the same verdict
+                document.settling = asyncio.create_task(self._judge_until_match_is_kept(document, verdict))
+            verdict = await asyncio.shield(document.settling)
+        return verdict
 
     async def _wait_for_turn(self, context: ItemContext) -> None:
         """Wait until an item may ask for its verdict: its page is read, and all items before it have asked."""
@@ -216,34 +217,35 @@ class NearDupPipeline(Component):
 
         Items without a text of their own share the verdict of their page.
         """
-        page = context.page
         try:
-            is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
-            if text := text_of(adapter, self.settings.item_fields["text"]):
-                document = self._document(adapter, text, page, is_of_page=is_of_page)
-                pending = PendingDocument(document, None, self.fates.finish)
-                self._follow(context, pending)
-                return asyncio.create_task(self._ask_detector(document, pending))
-            if problem := _missing_text(page, is_of_page=is_of_page):
-                self.summary.miss_text(adapter, problem)
-                return unchecked("no-text")
-            if not page.text.strip():
-                return unchecked(page.reason)
-            if page.verdict is None or page.document is None:
-                document = self._document(adapter, page.text, page, is_of_page=True)
-                page.document = PendingDocument(document, page.place, self.fates.finish)
-                page.verdict = asyncio.create_task(self._ask_detector(document, page.document))
-            self._follow(context, page.document)
-            return page.verdict
+            found = self._find_document(adapter, context.page)
+            if isinstance(found, Verdict):
+                return found
+            if found.verdict is None:
+                found.verdict = asyncio.create_task(self._ask_detector(found))
+            if context.item is not None:  # else no pipeline of ours has seen the item before
+                context.document = found
+                self.fates.add_item(found)
+            return found.verdict
         except Exception as error:
             self.log_fault(error, "An item")
             return unchecked("internal-error")
 
-    def _follow(self, context: ItemContext, document: PendingDocument) -> None:
-        """Follow an item of this document, unless no pipeline of ours has seen it before the verdict."""
-        if context.item is not None:
-            context.document = document
-            self.fates.add_item(document)
+    def _find_document(self, adapter: ItemAdapter, page: Page) -> PendingDocument | Verdict:
+        """Return the document with the text of an item or of its page, or the verdict on an item without a text."""
+        is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
+        if text := text_of(adapter, self.settings.item_fields["text"]):
+            document = self._document(adapter, text, page, is_of_page=is_of_page)
+            return PendingDocument(document, None, self.fates.finish)
+        if problem := _missing_text(page, is_of_page=is_of_page):
+            self.summary.miss_text(adapter, problem)
+            return unchecked("no-text")
+        if not page.text.strip():
+            return unchecked(page.reason)
+        if page.document is None:
+            document = self._document(adapter, page.text, page, is_of_page=True)
+            page.document = PendingDocument(document, page.place, self.fates.finish)
+        return page.document
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         fields = self.settings.item_fields
@@ -290,21 +292,24 @@ class NearDupPipeline(Component):
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
-    async def _ask_detector(self, document: Document, pending: PendingDocument) -> Verdict:
+    async def _ask_detector(self, pending: PendingDocument) -> Verdict:
         # The page keeps this task, and a task its context: an item in there would keep the page in turn, and only the
         # garbage collector would free them.
         current_item.set(ItemContext())
         try:
-            (verdict,) = await self.detector.check_in_order([document])
+            (verdict,) = await self.detector.check_in_order([pending.document])
             self.fates.follow_as(pending, verdict.id or pending.id)
             return verdict
         except Exception as error:
             if not self.summary.late:
-                self.log_fault(error, document.url or "An item")
+                self.log_fault(error, pending.document.url or "An item")
             return unchecked("internal-error")
 
-    async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
-        """Return the verdict that holds when the item of the match has left the pipelines."""
+    async def _judge_until_match_is_kept(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        """Return the verdict that holds when the item of the match has left the pipelines.
+
+        If the item was lost, judge the document again: it is an original, or a copy of another document.
+        """
         current_item.set(ItemContext())  # as in ``_ask_detector``
         for _ in range(_MOST_MATCHES):
             fate = await self.fates.fate_of_match(document.id, verdict.match or "")
@@ -312,9 +317,8 @@ class NearDupPipeline(Component):
                 return verdict
             if fate == "unknown":
                 break
-            # Judge it again: it is an original, or a copy of another document.
             await self.fates.lose(document)
-            verdict = await self._ask_detector(document.document, document)
+            verdict = await self._ask_detector(document)
             if not verdict.would_drop:
                 return verdict
         return replace(verdict, would_drop=False)

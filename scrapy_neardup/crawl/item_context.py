@@ -44,7 +44,6 @@ class Page:
         self.text = ""
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text
-        self.verdict: asyncio.Task[Verdict] | None = None  # of the text, once an item has asked for it
         self.document: PendingDocument | None = None  # of the text
         self._identities = {url_identity(each) or each for each in (url, *urls) if each}
         self._elsewhere = ""  # identity of the url of another source that the page gives as its own
@@ -105,6 +104,7 @@ class PendingDocument:
     ) -> None:
         self.document = document
         self.id = document.id  # under which it is registered
+        self.verdict: asyncio.Task[Verdict] | None = None  # once an item has asked for it
         self.settling: asyncio.Task[Verdict] | None = None  # gives the verdict if it was to be dropped
         self.files: set[FeedFile] = set()
         self.is_kept = False  # at least one item was scraped

@@ -14,7 +14,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 
-from scrapy_neardup.crawl.item_context import PendingDocument, current_item
+from scrapy_neardup.crawl.item_context import ItemContext, PendingDocument, current_item
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.index.run import Run
 from scrapy_neardup.index.runs import Fate
@@ -77,9 +77,12 @@ class ItemFates:
             return fate.result() if fate.done() else "unknown"
         return "lost" if match in self._lost else await self.run.fate_of_match(copy, _PATIENCE)
 
-    def may_drop_copies(self, document: PendingDocument) -> None:
-        """Note that the feed has the text of a document, or enough of it: its copies may be dropped."""
-        self._decide(document, "kept")
+    async def drop(self, context: ItemContext) -> None:
+        """Note that an item is dropped as a copy. The feed has enough of its text: its own copies may be dropped."""
+        if (document := context.take_document()) is not None:
+            document.is_dropped = True  # it counts as its match does
+            self._decide(document, "kept")
+            await document.item_left()
 
     async def lose(self, document: PendingDocument) -> None:
         await self.run.withdraw([document.id])
@@ -113,7 +116,7 @@ class ItemFates:
         if not is_missing and (grown or not self.has_feeds):
             document.is_kept = True
             document.files |= grown
-            self.may_drop_copies(document)
+            self._decide(document, "kept")
         await document.item_left()
 
     async def _item_lost(self, item: Any) -> None:

@@ -17,7 +17,7 @@ from scrapy_neardup.document import LONG_TEXT, with_id
 from scrapy_neardup.index.joined_stories import text_of
 from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Partition
-from scrapy_neardup.index.postings import Generation, PostedTogether, ShardBits, find_candidates, new_postings
+from scrapy_neardup.index.postings import Postings, ShardBits
 from scrapy_neardup.index.registration import CheckedDocument, Registration
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, answers
@@ -31,70 +31,45 @@ class Batch:
     """Documents that are checked together, and what was read of the window for them. No two of them have one key.
 
     The methods are the steps of a check, in their order. ``bits`` is what this process remembers of the generations.
-    ``run`` is the one that asks which other runs live.
     """
 
-    def __init__(
-        self, partition: Partition, bits: ShardBits, client: Client, documents: list[CheckedDocument], *, run: int
-    ) -> None:
+    def __init__(self, partition: Partition, bits: ShardBits, client: Client, documents: list[CheckedDocument]) -> None:
         self._partition = partition
         self._layout = partition.layout
         self._judge = partition.judge
-        self._bits = bits
         self._client = client
         self.documents = documents
         for each in documents:
-            each.begin([Generation(*span) for span in self._layout.generations(seconds_of(each.key))])
-        self._posted = PostedTogether()
-        self._heartbeats = Heartbeats(run)
-        self.records: dict[
-            bytes, Record | None
-        ] = {}  # those that were read, None for damaged ones too; then the new ones
+            each.begin(self._layout.generations(seconds_of(each.key)))
+        self._postings = Postings(self._layout, bits)
+        self._heartbeats = Heartbeats(partition.run)
+        # Those that were read, also None for damaged ones; then those of this batch.
+        self.records: dict[bytes, Record | None] = {}
         self._taken = set[bytes]()  # keys under which anything is stored
-        self._texts: dict[
-            bytes, StoredText
-        ] = {}  # stored ones by their ``text_at``, those of this batch by their own keys
+        # Stored ones by the ``text_at`` of their records; those of this batch by their own keys.
+        self._texts: dict[bytes, StoredText] = {}
         self._registration = Registration(partition, self.records, self._texts)
 
     async def check(self, *, registers: bool = True) -> None:
         """Take all steps, or only decide the documents."""
-        await self.read_postings()
+        await self._read_postings()
         if registers:
-            await self.find_own_keys()
-        self.find_candidates()
-        await self.read_candidates()
-        await self.read_texts()
+            await self._find_own_keys()
+        self._find_candidates()
+        await self._read_candidates()
+        await self._read_texts()
         await self.decide()
         if registers:
             await self._registration.commit(self._client, self.documents)
 
     # 1. Read the postings
 
-    async def read_postings(self) -> None:
-        """Read what is stored under the documents' own keys, and the postings of their look-up keys.
-
-        Of a generation whose bits are not known nothing is read, as if it was empty. If it is not, the commit fails.
-        """
-        asked = [(each.keys, one) for each in self.documents for one in each.generations]
-        if any(each.own.name not in self._bits for each in self.documents):
-            await self._bits.read(self._client, [one for _, one in asked])
-        known = [(keys, one) for keys, one in asked if one.name in self._bits]
-        for _, generation in known:
-            generation.bits = self._bits[generation.name]
-        found = await self._read_records({each.key for each in self.documents}, [one.call(keys) for keys, one in known])
-        for (keys, generation), answer in zip(known, found, strict=True):
-            generation.read(keys, answer)
-        for each in self.documents:
-            await self._choose_own(each)
-
-    async def _choose_own(self, new: CheckedDocument) -> None:
-        """Choose where a document is posted: beside its generation if the shards of that are crowded."""
-        if new.own.is_crowded:
-            new.own = next(each for each in new.generations if each.start == new.own.start)
-        if new.own.name not in self._bits:
-            slices = self._layout.slices(seconds_of(new.key))
-            await self._bits.choose(self._client, new.own, slices, len(new.keys.weights))
-        new.own.bits = self._bits[new.own.name]
+    async def _read_postings(self) -> None:
+        """Read the postings of look-up keys, and what is stored under the documents' own keys."""
+        near = [each.near for each in self.documents]
+        calls = await self._postings.calls(self._client, near)
+        found = await self._read_records({each.key for each in self.documents}, calls)
+        await self._postings.take(self._client, near, found)
 
     async def _read_records(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
         """Read the records under these keys that were not read before. Return the answers to ``more`` calls."""
@@ -112,7 +87,7 @@ class Batch:
 
     # 2. Find their own keys
 
-    async def find_own_keys(self) -> None:
+    async def _find_own_keys(self) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
         moved = self.documents
         while moved := [each for each in moved if not self._has_key(each)]:
@@ -136,7 +111,7 @@ class Batch:
 
     # 3. Find the candidates
 
-    def find_candidates(self) -> None:
+    def _find_candidates(self) -> None:
         """Find the candidates of each document, and post it for those that come after it.
 
         The only candidate of a document that was checked before is the one that it is linked to.
@@ -145,18 +120,16 @@ class Batch:
             if each.stored is not None:
                 each.candidates = [each.stored.match] if each.stored.match != each.key else []
                 continue
-            self._posted.add_to(each.keys, each.generations)
-            each.candidates = find_candidates(each.keys, each.generations, each.key, self._partition.policy.window)
-            each.posted = new_postings(each.keys, each.generations, each.own, each.key)
-            self._posted.post(each.keys, each.own, each.key, each.posted.version)
+            each.candidates = self._postings.find(each.near, self._partition.policy.window)
+            each.posted = self._postings.post(each.near, each.key)
 
-    async def read_candidates(self) -> None:
+    async def _read_candidates(self) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for each in self.documents for key in each.candidates}
         if not wanted:
             return
         (runs,) = await self._read_records(wanted, [Call("RUNS", self._layout.runs)])
-        self._heartbeats = Heartbeats.of(self._heartbeats.own, runs)
+        self._heartbeats = Heartbeats.of(self._partition.run, runs)
         done = set[bytes]()
         for _ in range(MOST_LINKS + 1):
             await self._read_records(wanted)
@@ -180,7 +153,7 @@ class Batch:
 
     # 4. Read the texts
 
-    async def read_texts(self) -> None:
+    async def _read_texts(self) -> None:
         """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
         wanted = set[bytes]()
         for each in self.documents:
@@ -200,9 +173,10 @@ class Batch:
         """
         for key in new.candidates:
             record = self.records.get(key)
-            known = new.pairs.get(key)
-            if record is None or (key in new.pairs and (known is None or known.old is record)):
+            if record is None:
                 continue
+            if key in new.pairs and ((known := new.pairs[key]) is None or known.old is record):
+                continue  # it is paired, and has not changed since
             kept = kept_by(key, record, self.records.get)
             pair = Pair(
                 key,

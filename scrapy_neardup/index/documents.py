@@ -55,7 +55,7 @@ class Documents(Part):
             done = sum(each.is_done for each in batch)
             if not done:
                 await pause_after(tries)
-            # The fewer documents are tried next, the less time others have to interfere.
+            # The fewer documents are tried next, the less time others have to interfere; one alone shows its damage.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
             self._bits = ShardBits()  # others may have chosen other ones
         await self._expiry.unlink_dead(checked)
@@ -68,13 +68,13 @@ class Documents(Part):
 
     def _register(self, documents: list[CheckedDocument], client: Client) -> Awaitable[None]:
         # A plain function: the store awaits the steps themselves, with its client.
-        return Batch(self.partition, self._bits, client, documents, run=self.partition.run).check()
+        return Batch(self.partition, self._bits, client, documents).check()
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
         new = self._new(fingerprint, document, keep_text=False)
-        batch = Batch(self.partition, ShardBits(), client, [new], run=0)
+        batch = Batch(self.partition, ShardBits(), client, [new])
         await batch.check(registers=False)
         return new.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
@@ -114,10 +114,7 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
 
 @contextmanager
 def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
-    """Note that data is damaged which a document needs.
-
-    Of several documents nobody knows which one needs it. Then nothing is noted, and ``check`` tries fewer, down to one.
-    """
+    """Note that data is damaged which a document needs. Of several documents nobody knows which one needs it."""
     try:
         yield
     except StoreUnavailable:

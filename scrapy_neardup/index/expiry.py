@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import SLICE, Span
-from scrapy_neardup.index.partition import Part, Partition, swaps
+from scrapy_neardup.index.partition import Part, Partition
 from scrapy_neardup.index.registration import CheckedDocument
-from scrapy_neardup.index.store import Call, Client, answers
+from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.story import Story
 
@@ -39,13 +40,9 @@ class Expiry(Part):
         names = [name for each in documents for name in self._note(each)]
         try:
             if names:
-                await self._unlink(names)
+                await self.partition.store.ask(partial(answers, calls=[Call("UNLINK", name) for name in names]))
         except StoreError as error:  # the checks are done, and the keys expire anyway
             logger.warning("Expired keys are not deleted now: %s", error)
-
-    @swaps
-    async def _unlink(self, client: Client, names: Sequence[str]) -> None:
-        await answers(client, [Call("UNLINK", name) for name in names])
 
     def _note(self, document: CheckedDocument) -> list[str]:
         """Note a document. Return the keys that have left the window with it."""

@@ -33,7 +33,7 @@ class Index:
     6. Data that is read back is length-checked and never evaluated.
     7. Documents in the same order get the same answers, whatever the store, if the same ones wait together: a group is
        checked at once, and may be cut in another way. In a crowd, a check does not look at every document: see
-       ``find_candidates`` in postings.py.
+       ``choose_candidates`` in postings.py.
     8. A document joins its story in the same atomic step that registers it, and only once, however often it is checked.
        The second document of a story also adds the first one. A story lives for a window after its last member. A level
        of an event is granted to one claim, and to that claim as often as it asks.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from scrapy_neardup.document import Fingerprint
-from scrapy_neardup.index.layout import SLICE
+from scrapy_neardup.index.layout import SLICE, Layout, Span
 from scrapy_neardup.index.store import Call, Client, NewPostings, answers, new_version
 from scrapy_neardup.records.documents import seconds_of
 
@@ -57,6 +57,17 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
     names = len(fingerprint.text_keys) - texts - topics
     of_identity = [IDENTITY_WEIGHT] * len(fingerprint.identity_keys)
     return [*of_identity, *[TEXT_WEIGHT] * texts, *[NAME_WEIGHT] * names, *[TOPIC_WEIGHT] * topics]
+
+
+def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:
+    """Return the documents that are read, the likeliest first, from what their shared keys count and their own keys.
+
+    They are at most ``MAX_CANDIDATES``: those whose shared keys count most, and among equals the oldest. Of those with
+    ``LEAST_WEIGHT`` they are the newest.
+    """
+    strong = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
+    weak = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
+    return [*(key for _, key in strong), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
 
 
 class Keys:
@@ -160,22 +171,6 @@ class Generation:
         return posted
 
 
-def new_postings(keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes) -> NewPostings:
-    """Return how to post a document in its own generation, which then gets another version."""
-    added, gone = _added(keys, own, document)
-    own_last = sorted(generations, key=lambda each: each is own)
-    return NewPostings(
-        keys=keys.packed,
-        weights=keys.packed_weights,
-        least=LEAST_WEIGHT,
-        size=own.posting_bytes,
-        version=new_version(),
-        added=added,
-        gone=gone,
-        hashes=[(each.name, each.bits, each.version, each.newest()) for each in own_last],
-    )
-
-
 def _added(
     keys: Keys, own: Generation, document: bytes
 ) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
@@ -193,57 +188,6 @@ def _added(
             gone.append((shard, tag + oldest))
         added[shard] = added.get(shard, b"") + tag + new
     return [*added.items()], gone
-
-
-def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:
-    """Return the keys of the documents of the window that share keys with a document, the likeliest first.
-
-    Of each look-up key at most ``MOST_POSTINGS`` documents are read: the newest of the window, by their own time.
-    ``generations`` come with the newest first, ``own`` is the document's key.
-    """
-    second = seconds_of(own)
-    room = dict[int, int]()
-    votes = list[tuple[int, bytes]]()
-    for each in generations:
-        posted = each.votes(keys, second - window - each.start, second + window - each.start, room)
-        votes += [(count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
-    return choose_candidates([vote for vote in votes if vote[1] != own])
-
-
-def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:
-    """Return the documents that are read, the likeliest first, from what their shared keys count and their own keys.
-
-    They are at most ``MAX_CANDIDATES``: those whose shared keys count most, and among equals the oldest. Of those with
-    ``LEAST_WEIGHT`` they are the newest.
-    """
-    strong = sorted((-count, key) for count, key in votes if count > LEAST_WEIGHT)
-    weak = sorted((key for count, key in votes if count == LEAST_WEIGHT), reverse=True)
-    return [*(key for _, key in strong), *weak[:MOST_WEAK]][:MAX_CANDIDATES]
-
-
-class PostedTogether:
-    """The postings of documents that are checked together, before they are committed."""
-
-    def __init__(self) -> None:
-        self._postings: dict[int, list[tuple[str, bytes]]] = {}  # with their generations, by key
-        self._versions: dict[str, bytes] = {}  # that the generations get
-
-    def add_to(self, keys: Keys, generations: Iterable[Generation]) -> None:
-        """Add the postings so far to those that were read for a document."""
-        by_name = {each.name: each for each in generations}
-        for name in by_name.keys() & self._versions.keys():
-            by_name[name].version = self._versions[name]
-        for key in keys.numbers.keys() & self._postings.keys():
-            for name, new in self._postings[key]:
-                if name in by_name:
-                    by_name[name].add(keys.numbers[key], new)
-
-    def post(self, keys: Keys, own: Generation, document: bytes, version: bytes) -> None:
-        """Post a document in its generation, which then gets this version."""
-        posting = (own.name, own.posting_of(document))
-        for key in keys.numbers:
-            self._postings.setdefault(key, []).append(posting)
-        self._versions[own.name] = version
 
 
 class ShardBits(dict[str, int]):
@@ -273,6 +217,99 @@ class ShardBits(dict[str, int]):
             postings = sum(busy) / len(busy) * (generation.seconds / SLICE * keys)
             bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)
         self[generation.name] = max(_FEWEST_BITS, min(_MOST_BITS, bits))
+
+
+class Neighbourhood:
+    """The look-up keys of one document, and the postings of these keys in each generation of its window.
+
+    ``spans`` are those of ``Layout.generations``. The document is posted in its ``own`` generation.
+    """
+
+    def __init__(self, keys: Keys, spans: Iterable[Span], second: int) -> None:
+        self.keys = keys
+        self.second = second
+        self.generations = [Generation(*span) for span in spans]
+        # Each is there twice. The last one has what came before it was crowded.
+        self.own = next(each for each in reversed(self.generations) if each.has(second))
+
+
+class Postings:
+    """Reads the postings around documents that are checked together, and adds those of the documents themselves."""
+
+    def __init__(self, layout: Layout, bits: ShardBits) -> None:
+        self._layout = layout
+        self._bits = bits
+        self._known = list[tuple[Keys, Generation]]()
+        self._added: dict[int, list[tuple[str, bytes]]] = {}  # not committed yet: with their generations, by key
+        self._versions: dict[str, bytes] = {}  # that the generations get
+
+    async def calls(self, client: Client, documents: Sequence[Neighbourhood]) -> list[Call]:
+        """Return the calls whose answers ``take`` takes.
+
+        Of a generation whose bits are not known nothing is read, as if it was empty. If it is not, the commit fails.
+        """
+        asked = [(each.keys, one) for each in documents for one in each.generations]
+        if any(each.own.name not in self._bits for each in documents):
+            await self._bits.read(client, [one for _, one in asked])
+        self._known = [(keys, one) for keys, one in asked if one.name in self._bits]
+        for _, generation in self._known:
+            generation.bits = self._bits[generation.name]
+        return [one.call(keys) for keys, one in self._known]
+
+    async def take(self, client: Client, documents: Sequence[Neighbourhood], answers: Sequence[object]) -> None:
+        """Read the postings, and choose where each document is posted: beside its generation if that is crowded."""
+        for (keys, generation), answer in zip(self._known, answers, strict=True):
+            generation.read(keys, answer)
+        for each in documents:
+            if each.own.is_crowded:
+                each.own = next(one for one in each.generations if one.start == each.own.start)
+            if each.own.name not in self._bits:
+                slices = self._layout.slices(each.second)
+                await self._bits.choose(client, each.own, slices, len(each.keys.weights))
+            each.own.bits = self._bits[each.own.name]
+
+    def find(self, new: Neighbourhood, window: int) -> list[bytes]:
+        """Return the keys of the documents that are compared with a new one, the likeliest first.
+
+        Of each look-up key at most ``MOST_POSTINGS`` documents are read: the newest of the window, by their own time.
+        """
+        # Add what the documents before it have posted.
+        by_name = {each.name: each for each in new.generations}
+        for name in by_name.keys() & self._versions.keys():
+            by_name[name].version = self._versions[name]
+        for key in new.keys.numbers.keys() & self._added.keys():
+            for name, posting in self._added[key]:
+                if name in by_name:
+                    by_name[name].add(new.keys.numbers[key], posting)
+        room = dict[int, int]()  # how many postings are still read of each key
+        votes = list[tuple[int, bytes]]()
+        for each in new.generations:
+            posted = each.votes(new.keys, new.second - window - each.start, new.second + window - each.start, room)
+            votes += [(count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
+        return choose_candidates(votes)
+
+    def post(self, new: Neighbourhood, document: bytes) -> NewPostings:
+        """Return how to post the document of this key in its own generation. Those behind it find it already."""
+        own = new.own
+        added, gone = _added(new.keys, own, document)
+        version = new_version()
+        posting = (own.name, own.posting_of(document))
+        for key in new.keys.numbers:
+            self._added.setdefault(key, []).append(posting)
+        self._versions[own.name] = version
+        return NewPostings(
+            keys=new.keys.packed,
+            weights=new.keys.packed_weights,
+            least=LEAST_WEIGHT,
+            size=own.posting_bytes,
+            version=version,
+            added=added,
+            gone=gone,
+            hashes=[
+                (each.name, each.bits, each.version, each.newest())
+                for each in sorted(new.generations, key=lambda each: each is own)  # its own one comes last
+            ],
+        )
 
 
 def _seconds_after_start(posting: bytes) -> int:

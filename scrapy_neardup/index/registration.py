@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.joined_stories import JoinedStories
-from scrapy_neardup.index.layout import SLICE
+from scrapy_neardup.index.layout import SLICE, Span
 from scrapy_neardup.index.partition import Part, Partition
-from scrapy_neardup.index.postings import Generation, Keys
+from scrapy_neardup.index.postings import Keys, Neighbourhood
 from scrapy_neardup.index.runs import kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, NewPostings, is_other_version
 from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
@@ -34,8 +34,7 @@ class CheckedDocument:
     given: Document
     record: Record  # as an original
     keys: Keys  # look-up keys
-    generations: list[Generation] = field(init=False)  # those in the window, the newest first
-    own: Generation = field(init=False)  # the one in which the document is posted
+    near: Neighbourhood = field(init=False)
     posted: NewPostings | None = None
     stored: Record | None = None
     candidates: list[bytes] = field(default_factory=list)
@@ -47,11 +46,9 @@ class CheckedDocument:
     is_registered: bool = False  # it is registered, now or before
     error: StoreError | None = None
 
-    def begin(self, generations: list[Generation]) -> None:
-        """Forget what an earlier try has read."""
-        self.generations = generations
-        # Each generation is there twice, first the one for what came after it was crowded: see ``Layout.generations``.
-        self.own = next(each for each in reversed(generations) if each.has(seconds_of(self.key)))
+    def begin(self, spans: Sequence[Span]) -> None:
+        """Forget what an earlier try has read. ``spans`` are the generations of the document's window."""
+        self.near = Neighbourhood(self.keys, spans, seconds_of(self.key))
         self.stored = None
         self.pairs = {}
         self.story = None
@@ -144,9 +141,10 @@ class Registration(Part):
         if kept is not None and new.asks_other_run:
             asked = layout.asked(kept.record.life.run)
             writes += [Call("HSET", asked, (key, kept.key, b"", b"")), Call("EXPIRE", asked, (window,))]
+        own = new.near.own
         slice_left = SLICE - second % SLICE + window
         writes += [
-            Call("EXPIRE", new.own.name, (new.own.start + new.own.seconds - second + window,)),
+            Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
             Call("HSET", layout.records(key), (key, new.packed)),
             Call("EXPIRE", layout.records(key), (slice_left,)),
         ]

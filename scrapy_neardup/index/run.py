@@ -8,8 +8,7 @@ import math
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, PATIENCE_SECONDS, Fate, Runs
 from scrapy_neardup.index.store import Breaker
@@ -66,8 +65,9 @@ class Run:
             beat_at = max(beat_at + BEAT_SECONDS, time.monotonic())
             await asyncio.sleep(beat_at - time.monotonic())
             try:
-                if await self._tell_of_run() and not self._is_over:
-                    self._start(self._exchange)
+                is_reporting = self._report is not None and not self._report.done()
+                if await self._tell_of_run() and not self._is_over and not is_reporting:
+                    self._report = asyncio.create_task(self._exchange())
             except Exception:
                 logger.exception("A heartbeat of this crawl failed; the next one follows")
 
@@ -86,11 +86,6 @@ class Run:
         await self._breaker.ask(self._runs.answer_others(self.is_kept))
         await self.report(to_lost_store=True)
 
-    def _start(self, report: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Start a report, unless one is under way."""
-        if self._report is None or self._report.done():
-            self._report = asyncio.create_task(report())
-
     def note_asked(self, copy: str) -> None:
         """Note that another run has been asked for the fate of the match of a copy, which is to be dropped."""
         self._asked.append(copy)
@@ -105,10 +100,8 @@ class Run:
         return fate
 
     def deliver(self, documents: Iterable[str]) -> None:
-        """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
+        """Note that documents are delivered. The store is told within ``BEAT_SECONDS``."""
         self._queue += documents
-        if len(self._queue) >= _REPORTED_TOGETHER and self._beating is not None:
-            self._start(self.report)
 
     async def report(self, *, to_lost_store: bool = False) -> None:
         """Tell the store which documents are delivered or withdrawn. If that fails, the next heartbeat tries again.

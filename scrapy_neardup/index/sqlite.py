@@ -49,9 +49,8 @@ class SQLiteStore(Store):
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
             try:
                 await self.ask(lambda client: client.fields(key), reads=True)
-            except BaseException:
-                self._thread.shutdown(wait=False)
-                self._thread = None
+            except BaseException:  # also if the task is cancelled
+                await self.close()
                 raise
 
     async def close(self) -> None:

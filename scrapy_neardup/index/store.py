@@ -185,7 +185,6 @@ class Breaker:
         self._clock = clock
         self._pause = 0.0  # 0 while closed
         self._retry_at = 0.0
-        self._probing = False
         self._missed = 0
         self._warnings: set[str] = set()
 
@@ -195,13 +194,9 @@ class Breaker:
 
     def allows(self, documents: int = 1) -> bool:
         """Decide whether so many documents may go to the store now. After True, call ``failed`` or ``succeeded``."""
-        if not self.is_open:
-            return True
-        if self._clock() < self._retry_at:
+        if self.is_open and self._clock() < self._retry_at:
             self._missed += documents
             return False
-        self._probing = True
-        self._retry_at = self._clock() + _LONGEST_LOST  # if this check is never answered, another one may try then
         return True
 
     async def ask(self, answer: Awaitable[R], subject: str = "A story") -> R | None:
@@ -226,9 +221,8 @@ class Breaker:
             if not is_known:
                 logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
             self._pause = _FIRST_LOST
-        elif self._probing:
+        else:
             self._pause = min(2 * self._pause, _LONGEST_LOST)
-        self._probing = False
         self._missed += documents
         self._retry_at = self._clock() + self._pause
 
@@ -236,5 +230,4 @@ class Breaker:
         if self.is_open:
             logger.warning("The store is back; %d documents passed unchecked.", self._missed)
         self._pause = 0.0
-        self._probing = False
         self._missed = 0

@@ -1,6 +1,6 @@
 """The life of a document on its way to the feed, from its verdict until its item has left the crawl for good.
 
-docs/architecture.md has a section about it.
+docs/architecture.md has a section about it, which explains the states.
 """
 
 from __future__ import annotations
@@ -18,14 +18,8 @@ State = Literal["delivered", "on its way", "dropped", "withdrawn"]
 class Life(int):
     """How far a document has come: the number ``packed_life`` of its record.
 
-    ============== ============================ =====================================================
-    state          number                       what it means
-    ============== ============================ =====================================================
-    ``delivered``  0                            the feed has its item, or it came without a crawl
-    ``on its way`` that of the run              this run registered it, and has yet to deliver it
-    ``dropped``    that of the run + IS_DROPPED this run drops it as a copy: it counts as its match
-    ``withdrawn``  ``WITHDRAWN``                its item was lost: nobody will deliver it
-    ============== ============================ =====================================================
+    It is the number of the run that has yet to deliver the document, with the bit ``IS_DROPPED`` if the run drops it as
+    a copy; or ``DELIVERED``, or ``WITHDRAWN``.
     """
 
     @property

@@ -5,14 +5,18 @@ Also explain errors of redis-py so that a user can fix their cause.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from redis import exceptions
+from redis.asyncio import Redis
+from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.settings.store_urls import CLUSTER
 from scrapy_neardup.text.display import without_password
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
 
 CONNECTIONS = 3  # connections of a process: one for checks, one for stories, one for everything else
 
@@ -43,19 +47,12 @@ def connect(url: str, timeout: float) -> Redis:
 
     Use it in one event loop, with at most ``CONNECTIONS`` commands or pipelines under way.
     """
-    from redis.asyncio import Redis
-    from redis.asyncio.cluster import ClusterNode, RedisCluster
-    from redis.asyncio.connection import parse_url
-    from redis.asyncio.retry import Retry
-    from redis.backoff import NoBackoff
-    from redis.exceptions import ConnectionError as LostConnection
-
     options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
     options["max_connections"] = CONNECTIONS
     found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
-        once_more = Retry(NoBackoff(), 1, supported_errors=(LostConnection,))
+        once_more = Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,))
         return Redis.from_url(url, retry=once_more, **options)
     scheme, login, hosts, rest = found.groups()
     first, *others = hosts.split(",")
@@ -71,8 +68,6 @@ def connect(url: str, timeout: float) -> Redis:
 
 def explain_error(url: str, error: Exception) -> StoreError:
     """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
-    from redis import exceptions
-
     location = without_password(url)
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):

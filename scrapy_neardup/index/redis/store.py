@@ -8,8 +8,9 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import ClusterDownError, NoScriptError, ResponseError
@@ -21,9 +22,6 @@ from scrapy_neardup.index.redis.connection import CONNECTIONS, connect, explain_
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
 from scrapy_neardup.settings.store_urls import check_redis
 from scrapy_neardup.text.display import without_password
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
 
 logger = logging.getLogger(__name__)
 

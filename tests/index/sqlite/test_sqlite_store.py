@@ -1,4 +1,4 @@
-"""A store without a file, and a store that a fork has taken over."""
+"""A store without a file, one that cannot be read when it is opened, and one that a fork has taken over."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 import multiprocessing
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from scrapy_neardup.exceptions import StoreUnavailable
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.sqlite import SQLiteStore
 
 
@@ -18,6 +20,21 @@ from scrapy_neardup.index.sqlite import SQLiteStore
 def test_an_error_of_a_store_in_memory_names_no_file(text: str) -> None:
     error = SQLiteStore().explained(sqlite3.OperationalError(text))
     assert str(error) == f"memory://: {text}"
+
+
+async def test_a_file_that_could_not_be_read_is_opened_again_when_it_can(sqlite_file: Path) -> None:
+    first, store = SQLiteStore(sqlite_file), SQLiteStore(sqlite_file)
+    await first.open("key")
+    await first.close()
+    with closing(sqlite3.connect(sqlite_file)) as other:
+        other.execute("ALTER TABLE keys RENAME TO gone")
+        with pytest.raises(StoreError, match="no such table"):
+            await store.open("key")
+        other.execute("ALTER TABLE gone RENAME TO keys")
+    with ThreadPoolExecutor(1) as busy:  # in the place of the thread that has failed
+        busy.submit(id, store).result()
+        await store.open("key")
+        await store.close()
 
 
 def _use(store: SQLiteStore) -> None:
