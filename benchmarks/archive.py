@@ -2,7 +2,7 @@
 
     python benchmarks/archive.py verdicts day-dev.jsonl ng-dev.jsonl
     python benchmarks/archive.py speed day-dev.jsonl --documents 200000
-    python benchmarks/archive.py sizes day-dev.jsonl --documents 50000 200000 800000
+    python benchmarks/archive.py sizes day-dev.jsonl --documents 50000 200000 800000 --characters 800
 
 The files are as for ``scrapy neardup replay``, each with at least some thousand articles. For ``speed`` and ``sizes``
 the first of them is repeated: each time a day later, with other urls, figures and without some sentences.
@@ -125,11 +125,13 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=("verdicts", "speed", "sizes"))
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--documents", nargs="+", type=int, default=[20_000])
+    parser.add_argument("--characters", type=int, help="of each text, from its beginning (default: all)")
     options = parser.parse_args()
     if options.what == "verdicts":
         print_table("Verdicts", ("documents of", "documents", "equal", "differences"), map(verdicts, options.files))
     else:
         head = ("documents", "two workers, a second", "CPU ms", "most MB", "one process, a second", "CPU ms", "times")
         articles = [json.loads(line) for line in options.files[0].open(encoding="utf-8")]
+        articles = [{**row, "text": row["text"][: options.characters]} for row in articles]
         rows = (measure(articles, count, alone=options.what == "speed") for count in options.documents)
         print_table("Cost of a document", head, rows)

@@ -15,18 +15,20 @@ from typing import Any
 
 from scrapy_neardup import Member, NearDupDetector, Story
 from scrapy_neardup.content.urls import require_page
+from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, seconds_of
-from scrapy_neardup.records.stories import StoryChange
+from scrapy_neardup.records.stories import StoryChange, owner_hash
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
-from scrapy_neardup.rules.ledger import newest_of_owners
+from scrapy_neardup.rules.ledger import newest_of_owners, note
 from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.sketch.origin import packed_language
 from scrapy_neardup.stories.ledger import label_of, states_of
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
-from scrapy_neardup.story import LEVELS
+from scrapy_neardup.story import LEVELS, Ledger
 from scrapy_neardup.tools.claim import LEAST_DOCUMENTS, LEAST_HOURS, MOST_WORDS, Claim, is_claim
 
 MOST_CHANGES_READ = 500  # by one answer
@@ -40,6 +42,9 @@ Answer = dict[str, Any]
 
 # Changes, each with its story as it is now. The story may be another one, of which it has become a part.
 ChangedStories = list[tuple[StoryChange, Story, tuple[Member, ...]]]
+
+
+Told = dict[bytes, tuple[Record, StoredText, str]]
 
 
 class Ask:
@@ -207,30 +212,35 @@ class Ask:
         if claim.why_not:
             return {"measured": False, "why": claim.why_not}
         told = await self._telling(claim, candidates)
-        found = await self._index.changes.stories({record.story for record, _ in told.values()})
+        found = await self._index.changes.stories({record.story for record, *_ in told.values()})
         members = {bytes.fromhex(each.id) for _, members in found.values() for each in members}
         told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
         if not told:
             summary = await self._index.summary()
             if summary.documents < LEAST_DOCUMENTS or len(summary.documents_per_slice) < LEAST_HOURS:
                 return {"measured": False, "why": "the window is too young to say that nobody tells it"}
-        rows = [{**self._stored(key, told[key][0]), "sentence": told[key][1]} for key in sorted(told)]
+        printed = Ledger()  # by these documents: one alone is no story
+        rows = []
+        for key in sorted(told):
+            record, text, sentence = told[key]
+            rows.append({**self._stored(key, record), "sentence": sentence})
+            note(printed, tolls_of(text.title, text.text), owner_hash(rows[-1]["owner"]), key, seconds_of(key))
         return {
             "measured": True,
             "why": "",
             "owners": _owners(rows),
-            "figures": claim.figures([story.ledger for story, _ in found.values()]),
-            "stories": [_summary(*each) for each in found.values()],  # a document alone is no story
+            "figures": claim.figures([printed, *(story.ledger for story, _ in found.values())]),
+            "stories": [_summary(*each) for each in found.values()],
             "told": rows,
         }
 
-    async def _telling(self, claim: Claim, records: Mapping[bytes, Record]) -> dict[bytes, tuple[Record, str]]:
-        """Return the documents that tell a claim, each with its sentence."""
+    async def _telling(self, claim: Claim, records: Mapping[bytes, Record]) -> Told:
+        """Return the documents that tell a claim, each with its text, and with its sentence."""
         found = {}
         for key, record in records.items():
             text = await self._index.documents.text_of(record)
             if text and (sentence := claim.sentence_in(text)):
-                found[key] = record, sentence
+                found[key] = record, text, sentence
         return found
 
     async def find(self, name: str) -> tuple[bytes, Record]:

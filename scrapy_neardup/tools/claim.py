@@ -36,8 +36,13 @@ _LEAST_TERMS = 3
 _RARE = 2.3  # weight of a term that a tenth of the documents have
 _RARE_FIRST = 4.0  # of a first word that may be a name
 _LEAST_SHARE = 0.65  # of the weights of the terms, in a passage
-_LEAST_OF_SENTENCE = 0.4  # in its best sentence
+_LEAST_SURE = 0.55  # of a claim with so many names and numbers, which the passage has too:
+_SURE = 2
+_LEAST_OF_SENTENCE = 0.35  # in its best sentence
 _PASSAGE = 3  # sentences
+_FEW = frozenset("123")  # in words, a text may say them otherwise: "he and his brother"
+_DIGITS = re.compile("[0-9]+(?:[.,][0-9]+)*")
+_THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 
 
 def is_claim(text: str) -> bool:
@@ -53,13 +58,14 @@ class Claim:
     def __init__(self, sentence: str, frequencies: Frequencies) -> None:
         self._tolls = tolls_of("", sentence)
         of_tolls = {str(value) for toll in self._tolls for value in (toll.low, toll.high)}
-        self._numbers = _numbers(sentence) - of_tolls
-        codes = [code for code in term_codes(fold(sentence)) if code < FIGURE]
+        self._numbers = _numbers(sentence) - of_tolls - (_FEW - _digits(sentence))
+        read = term_codes(fold(sentence))
+        codes = [code for code in read if code < FIGURE]
         slots = np.array(sorted({code % NAME for code in codes}), np.uint32)
         shares = (frequencies.counts(slots) + 1) / (frequencies.documents + 1)
         self._weights = {slot: -math.log(share) for slot, share in zip(slots.tolist(), shares.tolist(), strict=True)}
         self._names = {code % NAME for code in codes if code & NAME}
-        if codes and sentence[:1].isupper() and self._weights[codes[0] % NAME] > _RARE_FIRST:
+        if codes[:1] == read[:1] and sentence[:1].isupper() and self._weights[codes[0] % NAME] > _RARE_FIRST:
             self._names.add(codes[0] % NAME)
         self.why_not = ""
         if len(slots) < _LEAST_TERMS:
@@ -75,7 +81,7 @@ class Claim:
         title = _terms(text.title)
         sentences = [(each, _terms(each)) for each in whole_sentences(text.text)]
         best = ""
-        least = _LEAST_SHARE
+        least = _LEAST_SHARE if len(self._names) + len(self._numbers) < _SURE else _LEAST_SURE
         for at in range(len(sentences)):
             passage = sentences[at : at + _PASSAGE]
             told, terms = max(passage, key=lambda each: self._share(each[1]))
@@ -116,4 +122,8 @@ def _terms(text: str) -> frozenset[int]:
 
 def _numbers(text: str) -> set[str]:
     """Return the figures of a text, also those of dates and names."""
-    return {figure.value for figure in find_figures(text)} | set(re.findall("[0-9]+", text))
+    return {figure.value for figure in find_figures(text)} | _digits(text)
+
+
+def _digits(text: str) -> set[str]:
+    return {_THOUSANDS.sub("", number) for number in _DIGITS.findall(text)}

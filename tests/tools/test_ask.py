@@ -118,6 +118,9 @@ async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, a
         await room.detector.check(room.detector.document(toll(dead), url=f"https://s{number}.example/", **given))
     beside = "Conductors want more near Strelsau. The ferry Thistle sails again. The contract waits in Brackwater. "
     await room.publish("ferry", "ferry", 7300, text=beside + text("ferry"))
+    mine = "A gas explosion in the Grimwald mine left 9 miners dead under 1,200 tonnes of rock. "
+    await room.publish("mine", "mine", 7310, text=mine + text("mine"))
+    alone = await ask.coverage("Gas of two kinds left 14 miners dead under 1200 tonnes of rock in the Grimwald mine.")
     apart = await ask.coverage("Conductors of the ferry Thistle end a contract near Brackwater.")
     right, wrong = [await ask.coverage(fire.format(dead)) for dead in (12, 40)]
     nobody = await ask.coverage("Nine ministers of Ruritania have resigned over the palace of Strelsau.")
@@ -129,6 +132,10 @@ async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, a
     assert right["figures"] == [{"figure": "dead", "value": "12", "agree": 2, "contradict": []}], "4 is older"
     (figure,) = wrong["figures"]
     assert (figure["agree"], {each["value"] for each in figure["contradict"]}) == (0, {"4", "12"})
+    assert (alone["stories"], alone["owners"]) == ([], 1)
+    assert alone["figures"] == [
+        {"figure": "dead", "value": "14", "agree": 0, "contradict": [{"value": "9", "owners": 1}]}
+    ]
     for answer in (nobody, apart):
         assert (answer["measured"], answer["told"], answer["owners"]) == (True, [], 0)
     for answer, why in (

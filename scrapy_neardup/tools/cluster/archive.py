@@ -23,8 +23,7 @@ from distributed import Client, as_completed
 from scrapy_neardup.exceptions import InputError, NearDupError
 from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.tools.cluster.exchange import Job, known_value_at, pack, read, unpack, whole_file
-from scrapy_neardup.tools.cluster.sketches import Stats, fingerprint, read_file
-from scrapy_neardup.tools.cluster.verdicts import decide, find_pairs, write_part
+from scrapy_neardup.tools.cluster.steps import Stats, decide, find_pairs, fingerprint, read_file, write_part
 
 _DOCUMENTS = 20_000  # of a task, about
 _POSTINGS = 1_000_000
@@ -66,18 +65,16 @@ def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> tup
     What is made is kept until all parts are written.
     """
     do = partial(_do, client, job, tell)
-    files = [()] * len(job.inputs)
-    found = do(read_file, files)
+    found = do(read_file, job.inputs)
     lines_before = [0, *accumulate(stats["lines"] for stats in found)]
     terms = reduce(add_counts, (path.read_bytes() for path in sorted(job.work.glob("terms-*"))), NOTHING)
     stored = do(fingerprint, _ranges(sum(stats["documents"] for stats in found) // _DOCUMENTS), lines_before, terms)
-    ranges = _ranges(sum(stats["postings"] for stats in stored) // _POSTINGS)
-    paired = do(find_pairs, ranges, len(stored))
-    decided = do(decide, [(stats["documents"],) for stats in stored], len(ranges))
-    do(write_part, files, len(stored))
+    paired = do(find_pairs, _ranges(sum(stats["postings"] for stats in stored) // _POSTINGS), len(stored))
+    decided = do(decide, [stats["documents"] for stats in stored], len(paired))
+    do(write_part, job.inputs, len(stored))
     shutil.rmtree(job.out / UNFINISHED)
     counts = sum((Counter(stats["counts"]) for stats in (*found, *paired, *decided)), Counter[str]())
-    return counts, [line for stats in (*found, *paired) for line in stats["errors"]]
+    return counts, [line for stats in found for line in stats["errors"]]
 
 
 def _ranges(tasks: int) -> list[tuple[int, int]]:
@@ -91,17 +88,16 @@ def _do(
     job: Job,
     tell: Callable[[str], None],
     step: Callable[..., Stats],
-    tasks: Sequence[tuple[int, ...]],
+    tasks: Sequence[object],
     *shared: Any,
 ) -> list[Stats]:
     """Do what is not done yet of the tasks of a step. Return the stats of all."""
-    name = step.__name__
-    paths = job.files(name, len(tasks))
+    paths = job.files(step.__name__, len(tasks))
     # What the tasks share is a task of its own: the scheduler would keep it for each of them.
     common = client.submit(partial, step, job, *shared, pure=False)
     waiting = [
-        client.submit(_task, common, path, number, *tasks[number], key=str(path))
-        for number, path in enumerate(paths)
+        client.submit(_task, common, path, number, task, key=str(path))
+        for number, (path, task) in enumerate(zip(paths, tasks, strict=True))
         if not path.exists()
     ]
     start = time.perf_counter()
@@ -114,13 +110,13 @@ def _do(
         if done == len(paths) or done % (len(paths) // _TOLD + 1) == 0:
             seconds = time.perf_counter() - start
             speed = f", {documents / seconds:,.0f} documents a second" if documents else ""
-            tell(f"{name}: {done} of {len(paths)} tasks in {seconds:.1f} s{speed}")
+            tell(f"{step.__name__}: {done} of {len(paths)} tasks in {seconds:.1f} s{speed}")
     return [unpack(path.read_bytes()) for path in paths]
 
 
-def _task(step: Callable[..., Stats], path: Path, number: int, *arguments: int) -> Stats:
+def _task(step: Callable[..., Stats], path: Path, number: int, task: object) -> Stats:
     """Do a task in a worker. Its stats are written last: it is done if ``path`` is there."""
-    stats = step(number, *arguments)
+    stats = step(number, task)
     known_value_at.cache_clear()
     read.cache_clear()  # so that the files can be removed
     with whole_file(path, path.parent) as file:

@@ -5,7 +5,6 @@ They are Arrow files, of which only what is used is read. If a worker is killed,
 
 from __future__ import annotations
 
-import heapq
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,16 +17,17 @@ from typing import IO, Any
 import msgpack
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scrapy_neardup import Document, NearDupSettings
 from scrapy_neardup.records.documents import Record
 
 _MOST_BUFFERED = 32 << 20  # bytes of a run of rows
-_TOGETHER = 16  # rows of a run in memory
 _MOST_KNOWN = 16_384  # unpacked values in memory
 
 _CLASSES = Document, Record  # of packed values
 VALUES = pa.schema({"place": pa.uint64(), "value": pa.binary()})
+STORED = pa.schema({"place": pa.uint64(), "record": pa.binary(), "text": pa.binary()})
 POSTINGS = pa.schema(dict.fromkeys(("place", "key", "address", "weight"), pa.uint64()))
 
 
@@ -96,8 +96,7 @@ def unpack(packed: bytes) -> Any:
 def _extended(value: Any) -> msgpack.ExtType:
     if isinstance(value, int):  # of more than 64 bits
         return msgpack.ExtType(len(_CLASSES), str(value).encode())
-    values = [getattr(value, each.name) for each in fields(value)]
-    return msgpack.ExtType(_CLASSES.index(type(value)), pack(values))
+    return msgpack.ExtType(_CLASSES.index(type(value)), pack([getattr(value, each.name) for each in fields(value)]))
 
 
 def _object(code: int, packed: bytes) -> Any:
@@ -110,28 +109,26 @@ def read(path: Path) -> pa.Table:
         return pa.ipc.open_file(file).read_all()
 
 
-def value_at(work: Path, name: str, address: int) -> Any:
+def value_at(work: Path, name: str, column: str, address: int) -> Any:
     """Return the value of a document: the number of its task is in the high 32 bits, and its number there below."""
-    return unpack(read(work / f"{name}-{address >> 32}")["value"][address % (1 << 32)].as_py())
+    return unpack(read(work / f"{name}-{address >> 32}")[column][address % (1 << 32)].as_py())
 
 
 known_value_at = lru_cache(_MOST_KNOWN)(value_at)
 
 
-def between(paths: Iterable[Path], least: int, most: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of each run whose place is from ``least`` to below ``most``."""
+def between(paths: Iterable[Path], least: int, most: int, schema: pa.Schema = VALUES) -> pa.Table:
+    """Return the rows whose place is from ``least`` to below ``most``, as they are in the files."""
+    found = []
     for run in (run for path in paths for run in read(path).to_batches()):
         places = run["place"].to_numpy()
         first = places.searchsorted(np.uint64(least))
-        yield run.slice(first, places.searchsorted(np.uint64(most - 1), "right") - first)
+        found.append(run.slice(first, places.searchsorted(np.uint64(most - 1), "right") - first))
+    return pa.Table.from_batches(found, schema)
 
 
-def in_order(paths: Iterable[Path], least: int, most: int) -> Iterator[tuple[int, Any]]:
-    """Yield place and value of these rows by their place. Few are in memory, however many there are."""
-
-    def rows(run: pa.RecordBatch) -> Iterator[tuple[int, Any]]:
-        for start in range(0, run.num_rows, _TOGETHER):
-            places, values = run.slice(start, _TOGETHER).columns
-            yield from zip(places.to_pylist(), map(unpack, values.to_pylist()), strict=True)
-
-    return heapq.merge(*map(rows, between(paths, least, most)), key=lambda row: row[0])
+def in_order(paths: Iterable[Path], least: int, most: int) -> Iterator[Any]:
+    """Yield the values of these rows by their place. They are unpacked one by one, however many there are."""
+    rows = between(paths, least, most)
+    for index in pc.sort_indices(rows["place"]):
+        yield unpack(rows["value"][index.as_py()].as_py())

@@ -1,12 +1,12 @@
-"""``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
+"""``scrapy neardup explain A B``: say why B gets its verdict after A."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from scrapy_neardup import Document, Fingerprint, Kind, NearDupDetector, NearDupSettings, Status
+from scrapy_neardup import Document, Fingerprint, NearDupDetector, NearDupSettings
 from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.evidence.topic import shared_words
@@ -19,14 +19,12 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
 from scrapy_neardup.text.display import counted, one_line, printable
-from scrapy_neardup.tools.ask import Ask, is_document_id
+from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
     Options,
     Values,
-    coverage_of,
-    explain_emptiness,
     json_option,
     live_detector,
     option,
@@ -48,16 +46,10 @@ _FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (
 
 OPTIONS = (
     option("a", metavar="A", help=_FORM),
-    option(
-        "b",
-        metavar="B",
-        nargs="?",
-        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
-        " the documents of the window that are like A are listed",
-    ),
+    option("b", metavar="B", help="the second, in the same form; its verdict is that of a window that holds only A"),
     STORE,
     NAMESPACE,
-    json_option("one JSON object; without B one for each document"),
+    json_option(),
 )
 
 
@@ -79,32 +71,10 @@ class StoredDocument:
         return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How two fingerprints compare, and the verdict on the second document if only the first one came before.
-
-    Resemblance and containment are estimated, in [0, 1].
-    """
-
-    status: Status
-    kind: Kind | None
-    why: tuple[str, ...]
-    resemblance: float
-    containment: float
-    score: float  # compared with the thresholds
-    share: float | None  # of the text of the second that the first holds; None if it is no match
-    terms: tuple[str, ...]  # that the topics share, as words of the second; those that add most come first
-    changes: tuple[str, ...]  # of figures, times and codes; none if the window lacks a text
-    sentences: tuple[tuple[str, str, str], ...]  # that differ: in the first text ("" if it has none like it), in the
-    # second, and in what they differ
-
-
 Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its document
 
 
 async def run(options: Options, values: Values) -> int:
-    if options.b is None:
-        return await _list_similar(options, values)
     sides, found = await _explain(options, values)
     if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
@@ -117,11 +87,11 @@ async def run(options: Options, values: Values) -> int:
         {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
         for given, each in sides
     )
-    print_json({"a": a, "b": b, **asdict(found)})
+    print_json({"a": a, "b": b, **found})
     return 0
 
 
-async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation]:
+async def _explain(options: Options, values: Values) -> tuple[Sides, Answer]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -156,8 +126,14 @@ def as_stored(detector: NearDupDetector, document: Document) -> StoredDocument:
     return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
 
 
-def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Explanation:
-    """Judge the second document as if the window held only the first one."""
+def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Answer:
+    """Judge the second document as if the window held only the first one. Return how the two compare, and why.
+
+    ``resemblance`` and ``containment`` are estimated, in [0, 1]; ``score`` is compared with thresholds. ``share`` of
+    the second text is in the first one: None if that is no match. ``terms`` are those that the topics share, as words
+    of the second: those that add most come first. ``sentences`` differ: each is given as in the first text ("" if it
+    has none like it), as in the second, and with what differs.
+    """
     judge = detector.index.documents.judge
     texts = {first.key: first.kept} if first.kept else {}
     pair = Pair(first.key, second.record, first.record, judge.policy)
@@ -175,24 +151,20 @@ def explain_pair(detector: NearDupDetector, first: StoredDocument, second: Store
         if not weight.is_reached:
             notes.append("so they are never compared; if they were:")
             judged = judge.decide(second.document, second.record, []).verdict
-    share = None
-    sentences: list[tuple[str, str, str]] = []
-    if decision.match is not None:
-        share = decision.match.pair.share
-        if (compared := decision.match.pair.comparison) is not None:
-            sentences = [(each.partner, each.text, each.shown) for each in compared.differing]
-    return Explanation(
-        status=judged.status,
-        kind=judged.kind,
-        why=(*notes, *decision.trace),
-        resemblance=pair.likeness.similarity,
-        containment=pair.likeness.containment,
-        score=pair.likeness.score,
-        share=share,
-        terms=shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text),
-        changes=decision.verdict.changes,
-        sentences=tuple(sentences),
-    )
+    match = decision.match and decision.match.pair
+    compared = match and match.comparison
+    return {
+        "status": judged.status,
+        "kind": judged.kind,
+        "why": [*notes, *decision.trace],
+        "resemblance": pair.likeness.similarity,
+        "containment": pair.likeness.containment,
+        "score": pair.likeness.score,
+        "share": match and match.share,
+        "terms": shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text),
+        "changes": decision.verdict.changes,
+        "sentences": [(each.partner, each.text, each.shown) for each in compared.differing] if compared else [],
+    }
 
 
 def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Measured | None:
@@ -206,7 +178,7 @@ def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Mea
     return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
 
 
-def _print(sides: Sides, found: Explanation) -> None:
+def _print(sides: Sides, found: Answer) -> None:
     for name, (given, each) in zip("AB", sides, strict=True):
         document = each.document
         title = " ".join(document.title.split())
@@ -216,18 +188,19 @@ def _print(sides: Sides, found: Explanation) -> None:
         else:
             print_wrapped(f"{name}  {document.id}  {_minute(iso(int(document.seen_at)))}  {title}", hanging=3)
             print(printable(f"   {document.url}"))
-    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
+    verdict = "/".join(filter(None, (found["status"], found["kind"])))
+    _print_lines(f"B after A: {verdict}", found["why"])
     print()
-    rows = [("resemblance", found.resemblance), ("containment", found.containment)]
-    if found.share is not None:
-        rows.append(("share of B that A holds", found.share))
+    rows = [("resemblance", found["resemblance"]), ("containment", found["containment"])]
+    if found["share"] is not None:
+        rows.append(("share of B that A holds", found["share"]))
     print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
-    if found.terms:
-        _print_lines("Terms in common", [", ".join(found.terms)])
-    for old, new, differs in found.sentences[:_MOST_SENTENCES]:
+    if found["terms"]:
+        _print_lines("Terms in common", [", ".join(found["terms"])])
+    for old, new, differs in found["sentences"][:_MOST_SENTENCES]:
         shown = {"A": old or "no such sentence", "B": new} | ({} if differs == new else {"differs": differs})
         _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in shown.items()])
-    if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
+    if (left := len(found["sentences"]) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 
 
@@ -240,25 +213,3 @@ def _print_lines(title: str, lines: Sequence[str]) -> None:
 
 def _minute(time: str) -> str:
     return f"{time[:16].replace('T', ' ')} UTC"
-
-
-async def _list_similar(options: Options, values: Values) -> int:
-    async with live_detector(options, values) as detector:
-        answer = await coverage_of(detector, options.a)
-        if not answer["story"]:
-            await explain_emptiness(detector)
-    rows = [{"like": "copy", **row} for row in answer["copies"]]
-    rows += [{"like": "related", **row} for row in answer["reports"]]
-    if options.json:
-        for row in rows:
-            print_json(row)
-        return 0
-    owners = counted(answer["owners"], "owner")
-    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
-    for row in rows:
-        # No url is broken, so that it can be copied.
-        why = f" by {row['why']}" if row["why"] else ""
-        print()
-        print_wrapped(f"{_minute(row['time'])}  {row['like']}{why}  {row['title']}", hanging=4)
-        print(printable(f"    {row['url'] or row['id']}"))
-    return 0

@@ -34,12 +34,6 @@ from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, re
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
 
-# What a replay on a cluster counts.
-_TOLD = {
-    "repeated": "documents have the id of another one, so a match or original of this id may be either",
-    "crowded": "times a document shared a look-up key with so many that the newest were taken",
-}
-
 OPTIONS = (
     option(
         "input",
@@ -172,9 +166,10 @@ def _run_on_cluster(options: Options, values: Values) -> int:
         counts, told = replay_archive(client, job, print_error)
     for line in told:
         print_error(line)
-    for name, what in _TOLD.items():
-        if counts[name]:
-            print_error(f"{counts[name]:,} {what}")
+    if counts["crowded"]:
+        print_error(
+            f"{counts['crowded']:,} times a document shared a look-up key with so many that the newest were taken"
+        )
     return _end(options, inputs[0], _summary(counts, time.perf_counter() - start), 0, stderr=False)
 
 

@@ -32,7 +32,7 @@ warc = pytest.importorskip("fastwarc.warc")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from scrapy_neardup.tools.cluster import archive, exchange, verdicts  # noqa: E402
+from scrapy_neardup.tools.cluster import archive, exchange, steps  # noqa: E402
 
 NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
@@ -239,7 +239,7 @@ def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str
 def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In bounded memory: also if the postings of one key are in several spans of time, runs and files."""
     monkeypatch.setattr(exchange, "_MOST_BUFFERED", 170)
-    monkeypatch.setattr(verdicts, "_MOST_IN_MEMORY", 100)
+    monkeypatch.setattr(steps, "_MOST_POSTINGS", 100)
     draw = np.random.default_rng(1)
     seconds = draw.permutation(1000) * 48
     keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 1000)
@@ -248,10 +248,8 @@ def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monke
     for task, part in enumerate(np.array_split(np.arange(1000), 3)):
         with exchange.writing(job.file("postings", task), exchange.POSTINGS) as add:
             add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
-    with exchange.writing(job.file("ids", 0)) as add:
-        add(([1, 7, 7, 9, 1 << 63], [*map(exchange.pack, ("d", "a", "a", "b", "c"))]))
     before = {each.path for each in psutil.Process().open_files()}
-    counts = verdicts.find_pairs(job, 3, 0, 0, 1 << 64)["counts"]
+    counts = steps.find_pairs(job, 3, 0, (0, 1 << 64))["counts"]
     found = exchange.read(job.file("pairs", 0))
     assert {each.path for each in psutil.Process().open_files()} == before  # however many files there are
 
@@ -265,4 +263,4 @@ def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monke
             expected |= {(address, other) for other in near[-16:]}
     assert len(found) == len(expected)
     assert {*zip(found["place"].to_pylist(), found["address"].to_pylist(), strict=True)} == expected
-    assert counts == {"crowded": crowded, "repeated": 1}
+    assert counts == {"crowded": crowded}
