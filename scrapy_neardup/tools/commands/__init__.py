@@ -41,7 +41,7 @@ SUBCOMMANDS = {
         "labelled.jsonl --background background.jsonl",
     ),
     "explain": (
-        "says why the second of two documents gets its verdict",
+        "lists documents that are like a given one, or says why the second of two gets its verdict",
         "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
     ),
     "report": (

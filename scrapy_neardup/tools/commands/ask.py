@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup import NearDupSettings
-from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask, is_document_id
+from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
     Options,
     Values,
+    coverage_of,
     live_detector,
     number_from,
     option,
-    read_single,
 )
 from scrapy_neardup.tools.commands.terminal import print_csv, print_json
 
@@ -75,7 +72,7 @@ async def run(options: Options, values: Values) -> int:
             await _print_table(ask, question, options.since, options.most)
             return 0
         if question == "coverage" and not _is_sentence(name):
-            answer = await ask.coverage(**await _asked(name, detector.settings))
+            answer = await coverage_of(detector, name)
         elif name:
             answer = await getattr(ask, question)(name)
         else:
@@ -88,16 +85,6 @@ async def run(options: Options, values: Values) -> int:
 
 def _is_sentence(name: str) -> bool:
     return (" " in name or not name.isascii()) and not Path(name).exists()
-
-
-async def _asked(name: str, settings: NearDupSettings) -> dict[str, str]:
-    """Return what is asked about: a document of the window by its url or id, or else a file or a line."""
-    if is_document_id(name):
-        return {"document": name}
-    if url_identity(name):
-        return {"url": name}
-    page = await asyncio.to_thread(read_single, name, settings)
-    return {"text": page.text, "title": page.title, "url": page.recorded.url}
 
 
 def _given(options: Options) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``scrapy neardup explain A B``: say why B gets its verdict after A."""
+"""``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from scrapy_neardup.tools.commands.inputs import (
     STORE,
     Options,
     Values,
+    coverage_of,
+    explain_emptiness,
     json_option,
     live_detector,
     option,
@@ -46,10 +48,16 @@ _FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (
 
 OPTIONS = (
     option("a", metavar="A", help=_FORM),
-    option("b", metavar="B", help="the second, in the same form; its verdict is that of a window that holds only A"),
+    option(
+        "b",
+        metavar="B",
+        nargs="?",
+        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
+        " the documents of the window that are like A are listed",
+    ),
     STORE,
     NAMESPACE,
-    json_option(),
+    json_option("one JSON object; without B one for each document"),
 )
 
 
@@ -75,6 +83,8 @@ Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its
 
 
 async def run(options: Options, values: Values) -> int:
+    if options.b is None:
+        return await _list_similar(options, values)
     sides, found = await _explain(options, values)
     if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
@@ -213,3 +223,25 @@ def _print_lines(title: str, lines: Sequence[str]) -> None:
 
 def _minute(time: str) -> str:
     return f"{time[:16].replace('T', ' ')} UTC"
+
+
+async def _list_similar(options: Options, values: Values) -> int:
+    async with live_detector(options, values) as detector:
+        answer = await coverage_of(detector, options.a)
+        if not answer["story"]:
+            await explain_emptiness(detector)
+    rows = [{"like": "copy", **row} for row in answer["copies"]]
+    rows += [{"like": "related", **row} for row in answer["reports"]]
+    if options.json:
+        for row in rows:
+            print_json(row)
+        return 0
+    owners = counted(answer["owners"], "owner")
+    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
+    for row in rows:
+        # No url is broken, so that it can be copied.
+        why = f" by {row['why']}" if row["why"] else ""
+        print()
+        print_wrapped(f"{_minute(row['time'])}  {row['like']}{why}  {row['title']}", hanging=4)
+        print(printable(f"    {row['url'] or row['id']}"))
+    return 0

@@ -6,6 +6,7 @@ Wrong lines and pages are printed on standard error.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import os
 import re
@@ -18,9 +19,11 @@ from typing import Any
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import decode_html
+from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.crawl.component import locate_files
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
+from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
 from scrapy_neardup.tools.commands.terminal import print_error, track
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened
@@ -122,6 +125,17 @@ async def live_detector(options: Options, values: Values) -> AsyncIterator[NearD
             yield detector
         finally:
             detector.knowledge.discard_learned()
+
+
+async def coverage_of(detector: NearDupDetector, name: str) -> Answer:
+    """Return who reports on the event of a document: one of the window by its url or id, or else a file or a line."""
+    ask = Ask(detector)
+    if is_document_id(name):
+        return await ask.coverage(document=name)
+    if url_identity(name):
+        return await ask.coverage(url=name)
+    page = await asyncio.to_thread(read_single, name, detector.settings)
+    return await ask.coverage(page.text, title=page.title, url=page.recorded.url)
 
 
 def read_single(name: str, settings: NearDupSettings) -> RecordedPage:

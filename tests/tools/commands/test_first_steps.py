@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from json_lines import write_lines
@@ -127,10 +128,15 @@ async def _fill(store: str) -> None:
 BOTH_ONLY = [word for word in BOTH.split() if word.istitle() and word not in BUDGET_NAMES.split()]
 
 
+def similar(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in neardup(folder, "explain", name, *WINDOW, "--json").stdout.splitlines()]
+
+
 def test_reports_that_joined_by_topic_show_its_score(folder: Path) -> None:
-    found = json.loads(neardup(folder, "ask", "coverage", FIRST, *WINDOW).stdout)
-    (second,) = [row for row in found["reports"] if row["url"] == SECOND]
-    assert second["why"].startswith("topic 0.")
+    by_url = {row["url"]: row for row in similar(folder, FIRST)}
+    assert by_url[SECOND]["like"] == "related"
+    assert by_url[SECOND]["why"].startswith("topic 0.")
+    assert f"related by {by_url[SECOND]['why']}  News from b.e" in neardup(folder, "explain", FIRST, *WINDOW).stdout
 
 
 def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(folder: Path) -> None:

@@ -105,13 +105,13 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
 # Documents of the window
 
 
-def test_coverage_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
-    window = "--store", STORE, "--namespace", "sports"
-    (copy,) = json.loads(neardup(folder, "ask", "coverage", f"{WIRE}?utm_source=x", *window).stdout)["copies"]
-    assert copy["url"] == COPY
-    (wire,) = json.loads(neardup(folder, "ask", "coverage", copy["id"], *window).stdout)["copies"]
+def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
+    window = "--store", STORE, "--namespace", "sports", "--json"
+    (copy,) = map(json.loads, neardup(folder, "explain", f"{WIRE}?utm_source=x", *window).stdout.splitlines())
+    assert (copy["url"], copy["like"]) == (COPY, "copy")
+    (wire,) = map(json.loads, neardup(folder, "explain", copy["id"], *window).stdout.splitlines())
     assert wire["url"] == WIRE
-    missing = neardup(folder, "ask", "coverage", "0123456789abcdef", *window)
+    missing = neardup(folder, "explain", "0123456789abcdef", *window)
     assert missing.returncode == 2
     assert "the window has no document with this id" in missing.stderr
 
