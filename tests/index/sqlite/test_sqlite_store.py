@@ -1,7 +1,5 @@
 """A store without a file, and a store that a fork has taken over."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import sqlite3
