@@ -17,10 +17,10 @@ from json_lines import write_lines
 from long_form import LONG  # registers the profile of hypothesis
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
-from newsstand import JudgedSite, judged_site
 from projects import NOTING_EXTRACTOR, Project
 from receivers import Receiver
 from redis import Redis
+from report_items import JudgedSite, judged_site
 from scrapy_processes import fast_python
 from servers import RedisServer
 
@@ -121,22 +121,10 @@ async def detector() -> AsyncIterator[NearDupDetector]:
     await detector.close()
 
 
-def _memory(request: pytest.FixtureRequest) -> str:
-    return "memory://"
-
-
-def _sqlite(request: pytest.FixtureRequest) -> str:
-    return f"sqlite:///{request.getfixturevalue('tmp_path')}/window.sqlite"
-
-
-def _redis(kind: str) -> Callable[[pytest.FixtureRequest], str]:
-    return lambda request: str(request.getfixturevalue("fleet").url(kind))
-
-
 STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
-    "memory": _memory,
-    "sqlite": _sqlite,
-    **{kind: _redis(kind) for kind in KINDS},
+    "memory": lambda request: "memory://",
+    "sqlite": lambda request: f"sqlite:///{request.getfixturevalue('tmp_path')}/window.sqlite",
+    **{kind: lambda request, kind=kind: str(request.getfixturevalue("fleet").url(kind)) for kind in KINDS},
 }
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 

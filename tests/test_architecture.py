@@ -1,7 +1,5 @@
 """The pages about the code show the code: the picture of the rooms, and files that are named."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -28,14 +26,6 @@ def test_the_picture_of_the_rooms_is_drawn_from_the_code() -> None:
     drawn = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     assert drawn in page, "run: python benchmarks/draw_rooms.py --write"
-
-
-def test_every_folder_of_the_package_has_its_paragraph() -> None:
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    rooms = {room for heading in re.findall("^### (.+)$", page, re.MULTILINE) for room in heading.split(", ")}
-    package = ROOT / "scrapy_neardup"
-    there = {each.stem for each in package.iterdir() if each.suffix == ".py" or (each / "__init__.py").exists()}
-    assert rooms == there - {"__init__"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -126,10 +116,6 @@ def test_the_reading_path_has_the_lines_of_what_it_names() -> None:
     for file, lines, cells in rows_of_the_reading_path():
         found = draw_rooms["lines_to_read"](file, cells)
         assert abs(found - lines) <= 0.1 * found, f"{file}: run: python benchmarks/draw_rooms.py --write"
-
-
-def test_the_reading_path_names_what_there_is() -> None:
-    for file, _, cells in rows_of_the_reading_path():
         tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
         there = {getattr(each, "name", getattr(each, "id", "")) for each in ast.walk(tree)}
         assert {*re.findall("`(\\w+)`", cells)} <= there, file

@@ -1,7 +1,5 @@
 """Who may import whom, and what is loaded when: the rules of the house."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess
@@ -45,14 +43,6 @@ def test_no_module_imports_itself_in_a_circle() -> None:
     TopologicalSorter(imports).prepare()  # raises CycleError, which names the modules of a circle
 
 
-def test_only_tools_import_tools() -> None:
-    grimp = pytest.importorskip("grimp")
-    graph = grimp.build_graph("scrapy_neardup", cache_dir=None)
-    tools = graph.find_descendants("scrapy_neardup.tools") | {"scrapy_neardup.tools"}
-    imported = {each for module in graph.modules - tools for each in graph.find_modules_directly_imported_by(module)}
-    assert not imported & tools
-
-
 def test_the_names_of_the_core_that_tools_import_are_listed() -> None:
     """Tools use public names and a short list, so that a change of the core says what it does to tools."""
     used = set()
@@ -92,13 +82,17 @@ def test_the_core_loads_no_scrapy_and_the_package_alone_nothing_heavy() -> None:
 
 
 JUDGED = """
-import asyncio
+import asyncio, sys
 from scrapy_neardup import NearDupDetector, NearDupSettings
 
 async def judge():
     detector = NearDupDetector(NearDupSettings(store="memory://"))
     await detector.open()
-    verdict = await detector.check(detector.document("Four people died in the harbour on Monday. " * 20))
+    await detector.prepare()
+    before = set(sys.modules)
+    text = "A ferry with 210 people on board ran aground off Skerrow on Tuesday evening after its steering failed " * 2
+    verdict = await detector.check(detector.document(text, url="https://www.northwire.example/aground"))
+    assert set(sys.modules) == before, "all is imported before the first document"
     await detector.close()
     assert verdict.status == "original"
 

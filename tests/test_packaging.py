@@ -1,7 +1,5 @@
 """The packages have what users need, and the files about the project agree with each other."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -19,9 +17,7 @@ import scrapy_neardup
 
 ROOT = Path(__file__).parents[1]
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
-CITATION = " ".join((ROOT / "CITATION.cff").read_text("utf-8").split())
 VERSION = scrapy_neardup.__version__
-TOX = (ROOT / "tox.ini").read_text("utf-8")
 
 
 def extras() -> set[str]:
@@ -106,27 +102,13 @@ def test_the_release_tries_every_extra_of_the_plugin() -> None:
     assert set(release.EXTRAS) == extras() - {"example"}  # the first crawl of the README needs that one
 
 
-def test_the_citation_names_this_version() -> None:
-    assert f" version: {VERSION} " in CITATION
-
-
-def test_the_workflow_calls_environments_of_tox_on_every_python() -> None:
-    workflow = (ROOT / ".github/workflows/tests.yml").read_text("utf-8")
-    environments = set(re.findall(r"env: (\w+)", workflow)) | set(re.findall(r"-e ([\w,]+)", workflow)[0].split(","))
-    (listed,) = re.findall("^env_list = (.+)$", TOX, re.MULTILINE)
-    assert environments == set(listed.split(", "))
-    promised = set(re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PROJECT))
-    assert set(re.findall(r'python: "(.+?)", env: py', workflow)) == promised
-
-
 NOT_PINNED = {"numpy", "python-dateutil"}  # the oldest has no wheel for every Python; the other is needed by others too
 
 
 def test_the_floors_are_the_versions_that_are_tested() -> None:
-    project = (ROOT / "pyproject.toml").read_text("utf-8")
-    (dependencies,) = re.findall(r"^dependencies = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    (dependencies,) = re.findall(r"^dependencies = \[(.*?)^\]", PROJECT, re.MULTILINE | re.DOTALL)
     floors = dict(re.findall(r'^    "([\w-]+)>=([\d.]+)[;"]', dependencies, re.MULTILINE))
-    for extra in re.findall(r"^(?:cluster|fast) = (.+)$", project, re.MULTILINE):
+    for extra in re.findall(r"^(?:cluster|fast) = (.+)$", PROJECT, re.MULTILINE):
         floors |= re.findall(r'"([\w-]+)>=([\d.]+)"', extra)
     oldest = dict(re.findall(r"^([\w-]+)==(.+)$", (ROOT / "tests/oldest.txt").read_text("utf-8"), re.MULTILINE))
     assert {name: floor for name, floor in floors.items() if name not in NOT_PINNED} == oldest

@@ -1,7 +1,5 @@
 """NEARDUP_EMBEDDER: vectors come from the user's own model, and a model that fails costs no verdict."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import logging
@@ -35,20 +33,14 @@ async def vectors(room: Newsroom) -> list[int]:
     return [len(record.vector) for _, record in sorted(await room.detector.index.documents.records())]
 
 
-async def test_documents_keep_their_vectors(store_url: str, namespace: str) -> None:
-    async with opened(store=store_url, namespace=namespace, embedder="embedders.by_first_word") as room:
-        await learn(room)
-        await publish(room, "Ferry", report(NAMES, "ferry"))
-        assert sorted(await vectors(room)) == [0] * FEWEST + [DIMENSIONS]
-
-
 async def test_another_run_knows_the_means_from_its_first_document_on(shared_url: str, namespace: str) -> None:
     settings = {"store": shared_url, "namespace": namespace, "embedder": MODEL}
     async with opened(**settings) as room:
         await learn(room, BLOCK)
     async with opened(**settings, run="next") as room:
         await publish(room, "Ferry", report(NAMES, "ferry"))
-        assert (await vectors(room)).count(0) == FEWEST
+        found = await vectors(room)
+        assert (found.count(0), {*found}) == (FEWEST, {0, DIMENSIONS})
 
 
 async def test_means_of_documents_without_a_source_are_shared_meanwhile(shared_url: str, namespace: str) -> None:

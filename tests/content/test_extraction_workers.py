@@ -1,7 +1,5 @@
 """Extraction in worker processes: a crash or a hang costs one page, and nothing is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess
@@ -52,8 +50,8 @@ EXTRACTOR = """
             if os.fork() == 0:
                 time.sleep(3600)
             os.kill(os.getpid(), signal.SIGKILL)
-        if do == "raises":
-            raise LookupError("no such thing")
+        if do == "leaves":
+            raise SystemExit(3)
         if do == "none":
             return None
         if do == "huge":
@@ -129,7 +127,7 @@ WRONG = {
     "endless": "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s",
     "stopped": "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s",
     "forks": "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s",
-    "raises": "LookupError: no such thing",
+    "leaves": "SystemExit: 3",
     "none": "TypeError: the extractor returned NoneType, not str",
     "huge": "ValueError: the extractor returned 6000000 characters, over the limit of 5000000",
     "deep": "RecursionError: maximum recursion depth exceeded",
@@ -244,10 +242,6 @@ def project(project: Project) -> Project:
     return project
 
 
-WORKERS = {"NEARDUP_EXTRACT_WORKERS": 2, "LOG_LEVEL": "INFO"}
-AWKWARD = {**WORKERS, "NEARDUP_EXTRACTOR": "news.awkward.extract"}
-
-
 def left_behind(project: Project) -> list[str]:
     """Processes that still run, or are dead and not reaped, and were started for this project."""
     found = []
@@ -261,89 +255,36 @@ def left_behind(project: Project) -> list[str]:
 def start_with_busy_workers(project: Project, site: NewsSite) -> subprocess.Popen[str]:
     """A crawl, started, whose workers are both in a page that never ends, with a full queue behind them."""
     urls = [site.publish(f"/asleep{number}", page(article(number))) for number in range(10)]
-    project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 1})
+    settings = {"NEARDUP_EXTRACT_WORKERS": 2, "NEARDUP_EXTRACTOR": "news.awkward.extract", "NEARDUP_EXTRACT_TIMEOUT": 1}
+    project.prepare(ITEM_A_PAGE, {**settings, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0})
     process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", fresh=True)
     until(lambda: len(list(project.folder.glob("asleep*"))) >= 2)
     until(lambda: len(psutil.Process(process.pid).children()) == 2)
     return process
 
 
-def finish(project: Project, process: subprocess.Popen[str]) -> Crawl:
+@pytest.mark.slow
+@pytest.mark.parametrize("signals", ["SIGINT", "SIGINT SIGINT", "SIGKILL"])
+def test_workers_end_with_their_crawl(project: Project, site: NewsSite, signals: str) -> None:
+    """An interrupt lets it finish what it has begun; a second one ends it at once."""
+    process = start_with_busy_workers(project, site)
+    sent = iter(signals.split())
+
+    def has_ended() -> bool:  # two signals that come at once may count as one
+        number = next(sent, signals.split()[-1] if signals != "SIGINT" else None)
+        if number is not None:
+            process.send_signal(getattr(signal, number))
+        return process.poll() is not None
+
     try:
+        until(has_ended, 90)
         log, _ = process.communicate(timeout=90)
     finally:
         process.kill()
-    return Crawl(project.folder, process.returncode, log)
-
-
-@pytest.mark.slow
-def test_ctrl_c_twice_ends_crawl_and_workers_at_once(project: Project, site: NewsSite) -> None:
-    process = start_with_busy_workers(project, site)
-
-    def has_ended() -> bool:  # two signals that come at once may count as one
-        process.send_signal(signal.SIGINT)
-        return process.poll() is not None
-
-    until(has_ended)
-    crawl = finish(project, process)
-    assert crawl.lines("forcing unclean shutdown")
+    crawl = Crawl(project.folder, process.returncode, log)
     assert not crawl.lines("exception calling callback")
+    if signals == "SIGINT":
+        assert (crawl.status, crawl.stats["finish_reason"], crawl.stats["waiting_contexts"]) == (0, "shutdown", 0)
+        assert len(crawl.items) == crawl.neardup["checked"] > 0
+        assert not crawl.lines("Traceback")
     until(lambda: left_behind(project) == [])
-
-
-WAITING = (
-    ITEM_A_PAGE
-    + """
-    def closed(self, reason):
-        import time
-        time.sleep(3600)
-"""
-)
-
-
-@pytest.mark.slow
-def test_workers_end_when_the_crawl_is_killed(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{number}", page(article(number))) for number in range(10)]
-    project.prepare(WAITING, AWKWARD)
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", fresh=True)
-    until(lambda: len(psutil.Process(process.pid).children()) > 0)
-    process.kill()
-    process.wait()
-    until(lambda: left_behind(project) == [])
-
-
-SCRIPT = """
-    import scrapy
-    from scrapy.crawler import CrawlerProcess
-
-
-    class News(scrapy.Spider):
-        name = "news"
-        start_urls = {urls!r}
-
-        def parse(self, response):
-            yield {{"page": response.url}}
-
-
-    settings = {{
-        "ADDONS": {{"scrapy_neardup.Addon": 500}},
-        "NEARDUP_EXTRACT_WORKERS": 2,
-        "NEARDUP_STORE": "memory://",
-        "FEEDS": {{"items.jsonl": {{"format": "jsonlines"}}}},
-    }}
-    process = CrawlerProcess(settings)
-    process.crawl(News)
-    process.start()
-    """
-
-
-@pytest.mark.slow
-@pytest.mark.versions
-def test_a_script_without_a_guard_is_run_once(tmp_path: Path, site: NewsSite) -> None:
-    """``multiprocessing`` would import the script in its workers, and so crawl there too."""
-    urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]
-    (tmp_path / "crawl.py").write_text(dedent(SCRIPT).format(urls=urls))
-    done = subprocess.run([sys.executable, "crawl.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert sorted(site.requested) == sorted(f"/{number}" for number in range(5))
-    assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 5

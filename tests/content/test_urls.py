@@ -1,7 +1,5 @@
 """What a url says of a document: the forms of one page are one page, and two pages stay two."""
 
-from __future__ import annotations
-
 import string
 from datetime import date
 from pathlib import Path
@@ -121,13 +119,11 @@ def test_a_page_says_what_its_url_is(link: str) -> None:
         head(),
         head('<link rel="canonical" href="https://other.example/news/bridge">'),
         head('<link rel="canonical" href="/">'),
-        head('<link rel="canonical" href="https://www.wire.example">'),
         head('<link rel="canonical">'),
         head('<link rel="canonical" href="http://[">'),
-        head('<link rel="canonical" href="javascript:void(0)">'),
         head('<link rel="not-canonical" href="/other">'),
     ],
-    ids=["none", "another publisher", "front page", "front page, bare", "empty", "broken", "no url", "another rel"],
+    ids=["none", "another publisher", "front page", "empty", "broken", "another rel"],
 )
 def test_a_page_that_does_not_keeps_its_url(html: str) -> None:
     assert canonical_url(html, PAGE) == PAGE

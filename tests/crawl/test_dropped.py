@@ -1,11 +1,8 @@
 """What is dropped can be read: each dropped item goes to a feed of its own, with its tags, before it is gone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ import scrapy
 from itemadapter import ItemAdapter
 from json_lines import read_lines
 from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, NOTING, Crawl, Project
+from projects import FERRY, ITEM_A_PAGE, NOTING, Project
 from scrapy import Spider
 from scrapy.utils.serialize import ScrapyJSONEncoder
 from scrapy.utils.test import get_crawler
@@ -43,29 +40,29 @@ def copies(site: NewsSite, number: int = 4) -> list[str]:
     return [site.publish(f"/{name}", page(article("wire"))) for name in range(number)]
 
 
-@pytest.mark.slow
 def test_dropped_items_go_to_the_file_of_the_day_in_the_data_directory(project: Project, site: NewsSite) -> None:
-    """With all tags; what is kept and what is dropped is together what was crawled."""
+    """With all tags, and together with what is kept all that was crawled. Pages that came again are in none."""
     urls = copies(site)
-    for run in (1, 2):
-        namespace = {"NEARDUP_NAMESPACE": f"run-{run}", "LOG_LEVEL": "INFO"}
-        crawl = project.crawl(ITEM_A_PAGE + f"    run = {run}\n", urls=urls, **DROP, **namespace)
-        assert crawl.neardup["dropped"] == 3
-        (feed,) = default_feeds(project)
-        rows = read_lines(feed)[-3:]
-        assert re.fullmatch(r"news-\d{4}-\d\d-\d\d\.jsonl", feed.name)
-        assert crawl.lines("INFO", "NEARDUP_DROPPED_FEED: lines are written to", str(feed))
-        assert sorted(item["page"] for item in [*crawl.items, *rows]) == urls
-        assert all(set(row) == {"page", *TAGS} for row in rows)
-        (kept,) = crawl.items
-        for row in rows:
-            assert (row["neardup_status"], row["neardup_kind"], row["neardup_would_drop"]) == (
-                "duplicate",
-                "exact",
-                True,
-            )
-            assert row["neardup_original"] == kept["page"]
-    assert len(read_lines(feed)) == 6
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, **DROP, LOG_LEVEL="INFO")
+    (feed,) = default_feeds(project)
+    rows, (kept,) = read_lines(feed), crawl.items
+    assert re.fullmatch(r"news-\d{4}-\d\d-\d\d\.jsonl", feed.name)
+    assert crawl.lines("INFO", "NEARDUP_DROPPED_FEED: lines are written to", str(feed))
+    assert sorted(item["page"] for item in [kept, *rows]) == urls
+    for row in rows:
+        assert set(row) == {"page", *TAGS}
+        assert (row["neardup_kind"], row["neardup_would_drop"], row["neardup_original"]) == (
+            "exact",
+            True,
+            kept["page"],
+        )
+    again = project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
+    assert again.neardup["duplicate/revisit"] == again.neardup["dropped"] == 4
+    assert read_lines(feed) == rows
+    asked_for = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_DROPPED_FEED="all-%(day)s.jsonl", **DROP)
+    assert asked_for.neardup["dropped"] == 4
+    (own,) = project.folder.glob("all-20??-??-??.jsonl")
+    assert {row["neardup_kind"] for row in read_lines(own)} == {"revisit"}
 
 
 async def test_old_files_are_removed(tmp_path: Path) -> None:
@@ -82,20 +79,6 @@ async def test_old_files_are_removed(tmp_path: Path) -> None:
     own, *others = sorted(map(Path, glob(f"{tmp_path}/*")), key=lambda path: -path.stat().st_mtime)
     assert read_lines(own) == [{"n": 1}]
     assert [path.name for path in others] == ["news-2026-01-02.jsonl", "my-notes.jsonl"]
-
-
-def test_pages_that_came_again_are_in_no_default_file(project: Project, site: NewsSite) -> None:
-    urls = copies(site)
-    project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
-    (feed,) = default_feeds(project)
-    before = read_lines(feed)
-    again = project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
-    assert again.neardup["duplicate/revisit"] == again.neardup["dropped"] == 4
-    assert read_lines(feed) == before
-    asked_for = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_DROPPED_FEED="all-%(day)s.jsonl", **DROP)
-    assert asked_for.neardup["dropped"] == 4
-    (own,) = project.folder.glob("all-20??-??-??.jsonl")
-    assert {row["neardup_kind"] for row in read_lines(own)} == {"revisit"}
 
 
 def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Project, site: NewsSite) -> None:
@@ -148,10 +131,10 @@ def test_a_uri_that_cannot_be_filled_in_says_what_can_be(uri: str, problem: str)
         feed_of(dropped_feed=uri)
 
 
-@pytest.mark.parametrize("off", [None, "", "None", "null"])
-def test_the_feed_is_turned_off_in_python_and_on_the_command_line(off: str | None) -> None:
+def test_a_feed_is_a_path_or_a_uri_and_is_turned_off_in_python_and_on_the_command_line() -> None:
     assert NearDupSettings().dropped_feed == DEFAULT_DROPPED_FEED
-    assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": off}).dropped_feed is None
+    for given, feed in ((Path("out.jsonl"), "out.jsonl"), *((off, None) for off in (None, "", "None", "null"))):
+        assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": given}).dropped_feed == feed
 
 
 def refuse(value: object) -> None:
@@ -200,48 +183,11 @@ async def test_each_type_of_item_and_most_values_have_a_row(tmp_path: Path, make
     assert [row["value"] for row in read_lines(tmp_path / "feed.jsonl")] == [written for _, written in VALUES]
 
 
-KILLED = """
-import os
-import signal
-import time
-
-
-class News(Pages):
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.dropped, scrapy.signals.item_dropped)
-        return spider
-
-    def dropped(self):
-        self.crawler.stats.inc_value("seen")
-        if self.crawler.stats.get_value("seen") == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def parse(self, response):
-        yield {"page": response.url}
-"""
-
-
-def test_the_rows_of_a_crawl_that_is_killed_are_there(project: Project, site: NewsSite) -> None:
-    crawl: Crawl = project.crawl(KILLED, urls=copies(site, 40), CONCURRENT_REQUESTS=1, **DROP)
-    assert crawl.status == -signal.SIGKILL
-    (feed,) = default_feeds(project)
-    statuses = [row["neardup_status"] for row in read_lines(feed)]
-    assert len(statuses) >= 3  # some may have come in while the third was told of
-    assert set(statuses) == {"duplicate"}
-
-
-def test_an_item_that_cannot_be_written_is_kept(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_DROPPED_FEED="/dev/full", **DROP)
-    assert crawl.statuses == {"original": 1, "duplicate": 3}
-    assert crawl.neardup["dropped_feed/errors"] == 3
+def test_a_line_that_cannot_be_written_costs_no_item(project: Project, site: NewsSite) -> None:
+    full = dict.fromkeys(("NEARDUP_DROPPED_FEED", "NEARDUP_RECORD", "NEARDUP_EVENTS_FEED"), "/dev/full")
+    crawl = project.crawl(FERRY, **full, NEARDUP_ACTION="drop")
+    assert crawl.statuses == {"original": 1, "duplicate": 6}
+    for name, feed, count in zip(full, ("dropped_feed", "record", "events_feed"), (6, 7, 2), strict=True):
+        assert crawl.neardup[f"{feed}/errors"] == count
+        assert len(crawl.lines("ERROR", f"{name}: a line cannot be written", "No space left")) == 1
     assert "dropped" not in crawl.neardup
-    (error,) = crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: a line cannot be written")
-    assert "No space left" in error
-
-
-def test_a_feed_is_a_path_or_a_uri() -> None:
-    assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": Path("out.jsonl")}).dropped_feed == "out.jsonl"
-    with pytest.raises(SettingsError, match="NEARDUP_DROPPED_FEED = 7"):
-        NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": 7})

@@ -4,8 +4,6 @@ The wire prints two stories, ``shared`` and ``alone``, and two papers copy ``sha
 what the first copy gets, and what the wire's page of ``alone`` gets in the next crawl.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The example project: its offline crawl agrees with its truth file, and its feeds spider reads real formats."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import subprocess
@@ -76,11 +74,6 @@ def items(project: Path, scrapy: Scrapy) -> list[Row]:
     return read_lines(project / "items.jsonl")
 
 
-@pytest.fixture(scope="module")
-def truth(project: Path) -> list[Row]:
-    return read_lines(project / "truth.jsonl")
-
-
 @pytest.mark.usefixtures("items")
 @pytest.mark.versions
 def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
@@ -92,19 +85,6 @@ def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
 def test_the_first_crawl_rings_for_what_is_new_only(items: list[Row]) -> None:
     (item,) = (item for item in items if item["neardup_event"] == "breaking")
     assert "explosion" in item["title"].lower()
-
-
-def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scrapy, truth: list[Row]) -> None:
-    done = scrapy("crawl", "newswire", "-s", "NEARDUP_ACTION=drop", "-O", "kept.jsonl")
-    assert done.returncode == 0, done.stderr
-    (feed,) = (project / ".scrapy/neardup-dropped").iterdir()
-    kept, dropped = read_lines(project / "kept.jsonl"), read_lines(feed)
-    assert {item["url"] for item in [*kept, *dropped]} == {row["url"] for row in truth}
-    assert len(kept) + len(dropped) == len(truth) - 1, "a page that came again is in neither"
-    assert {item["neardup_status"] for item in dropped} == {"duplicate"}
-    assert all(item["neardup_would_drop"] for item in dropped)
-    # What is dropped is held by a page that was kept.
-    assert {item["neardup_original"] for item in dropped} <= {item["url"] for item in kept}
 
 
 @pytest.fixture

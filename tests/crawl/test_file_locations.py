@@ -1,7 +1,5 @@
 """The files of a crawl have a place wherever it runs: in a project, in a script, under scrapyd, in a container."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -89,7 +87,7 @@ def files(folder: Path) -> set[str]:
 EVERYTHING = {"neardup.sqlite", "neardup-dropped"}
 
 
-def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
+def test_the_files_of_a_crawl_are_there_when_it_is_killed_and_only_their_owner_reads_them(tmp_path: Path) -> None:
     text = script(NEARDUP_DATA_DIR="~/kept", NEARDUP_EVENTS_FEED="told/events.jsonl").replace("News)", "Killed)")
     (tmp_path / "news.py").write_text(text.replace("process =", f"{KILLED}\nprocess ="))
     assert run(tmp_path, "news.py", home=tmp_path).returncode == -signal.SIGKILL
@@ -101,6 +99,8 @@ def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
     assert {Path(name).parts[0] for name in modes} == {"kept", "told"}
     assert {"kept/neardup.sqlite-wal", "kept/neardup.sqlite-shm", "told/events.jsonl"} < modes.keys()
     assert files(tmp_path / "kept") > EVERYTHING
+    (dropped,) = (tmp_path / "kept/neardup-dropped").iterdir()
+    assert {row["neardup_status"] for row in read_lines(dropped)} == {"duplicate"}
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
 
 
@@ -231,12 +231,3 @@ def test_dropped_documents_are_recorded_too_and_runs_are_appended(project: Proje
     assert len(recorded(project.folder / RECORDED)) == len(read_lines(project.folder / "plain.jsonl")) == 6
     assert [row["status"] for row in replayed(project)] == ["original"] + ["duplicate"] * 5
     assert stat.S_IMODE((project.folder / RECORDED).stat().st_mode) == 0o600
-
-
-def test_a_record_that_cannot_be_written_costs_no_item(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{name}", page(article(name))) for name in range(2)]
-    settings: dict[str, Any] = {**NOTED, "NEARDUP_RECORD": "/dev/full"}
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, **settings)
-    assert crawl.statuses == {"original": 2}
-    assert crawl.neardup["record/errors"] == 2
-    assert len(crawl.lines("ERROR", "NEARDUP_RECORD: a line cannot be written", "No space left")) == 1

@@ -1,7 +1,5 @@
 """No item is lost for a value: whatever JSON, a page or its headers can carry, each item passes and is answered."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -86,7 +84,6 @@ class Crawling:
 
     @property
     def stats(self) -> dict[str, Any]:
-        assert self.middleware.crawler.stats is not None
         return self.middleware.crawler.stats.get_stats()
 
     def items(self, response: Response, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -185,7 +182,6 @@ def test_a_bug_of_ours_costs_no_item_and_is_logged_once(
         assert passed[1]["neardup_reason"] == "internal-error"
         assert crawling.stats["neardup/errors"] > before
         (told,) = [record for record in caplog.records if record.exc_info]
-        assert told.exc_info is not None
         assert told.exc_info[0] is ZeroDivisionError
         assert "a bug in scrapy-neardup" in told.message
         assert told.message.isprintable()

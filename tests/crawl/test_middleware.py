@@ -1,14 +1,13 @@
 """How a page's main content finds its items: extracted once, carried beside them, never left behind."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from json_lines import read_lines
 from news_site import Answer, NewsSite, article, page
-from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
+from projects import NOTING, Crawl, Project, extracted
 
 from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts
 from scrapy_neardup.crawl.response_order import ResponseOrder
@@ -116,18 +115,19 @@ class News(Pages):
 """
 
 
+def feed(entries: Iterable[tuple[object, str, str]]) -> Answer:
+    """Return an RSS feed with entries of a title, a link and a text."""
+    items = "".join(
+        f"<item><title>{title}</title><link>{link}</link><description>{text}</description></item>"
+        for title, link, text in entries
+    )
+    return Answer(f"<rss><channel>{items}</channel></rss>".encode(), "application/rss+xml")
+
+
 @pytest.mark.parametrize("linked", ["yes", "no"])
 def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site: NewsSite, linked: str) -> None:
-    def feed(numbers: range) -> Answer:
-        entries = "".join(
-            f"<item><title>{number}</title><link>{site.url}/{number}</link>"
-            f"<description>{article(number)}</description></item>"
-            for number in numbers
-        )
-        return Answer(f"<rss><channel>{entries}</channel></rss>".encode(), "application/rss+xml")
-
     def crawl(numbers: range) -> Crawl:
-        url = site.publish("/feed", feed(numbers))
+        url = site.publish("/feed", feed((number, f"{site.url}/{number}", article(number)) for number in numbers))
         return project.crawl(RSS, "-a", f"linked={linked}", urls=[url], NEARDUP_ACTION="drop")
 
     first = crawl(range(50))
@@ -144,12 +144,10 @@ def test_entries_of_a_feed_that_share_a_link_are_no_versions_of_a_page(
     project: Project, site: NewsSite, link: str
 ) -> None:
     def crawl(seeds: str) -> Crawl:
-        entries = "".join(
-            f"<item><title>Case {seed}</title><link>{site.url}{link.format(seed)}</link>"
-            f"<description>{article(seed)} The severity is {number}.3 of ten points.</description></item>"
+        answer = feed(
+            (f"Case {seed}", site.url + link.format(seed), f"{article(seed)} The severity is {number}.3 of ten points.")
             for number, seed in enumerate(seeds, 6)
         )
-        answer = Answer(f"<rss><channel>{entries}</channel></rss>".encode(), "application/rss+xml")
         return project.crawl(RSS, "-a", "linked=yes", urls=[site.publish("/feed", answer)], **NOTING)
 
     first = crawl("abc")
@@ -230,46 +228,6 @@ def test_a_page_of_a_renderer_belongs_to_the_url_that_page_and_item_name(
     later = project.crawl(LOADED, "-a", *arguments, urls=[f"{site.url}/render?url=x"], **settings)
     assert later.statuses == {"duplicate": 1}
     assert later.items[0]["neardup_kind"] == "revisit"
-
-
-def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSite) -> None:
-    spider = """
-        class News(Pages):
-            def parse(self, response):
-                yield scrapy.Request(response.urljoin("/story"), callback=self.story)
-
-            def story(self, response):
-                yield {"page": response.url}
-        """
-    site.publish("/story", page(article("story")))
-    crawl = project.crawl(spider, urls=[site.publish("/index", page(article("index")))], **NOTING)
-    assert extracted(project) == {"story": 1}
-    assert crawl.statuses == {"original": 1}
-
-
-PIPELINES = """
-from scrapy.exceptions import DropItem
-
-
-class Sieve:
-    def process_item(self, item):
-        number = int(item["page"].rpartition("/")[2])
-        if number % 3 == 0:
-            raise DropItem("every third")
-        if number % 3 == 1:
-            raise RuntimeError("and another")
-        return item
-"""
-
-
-@pytest.mark.parametrize("order", [0, 100], ids=["before the capture", "after the capture"])
-def test_nothing_stays_behind_of_items_that_other_pipelines_drop(project: Project, site: NewsSite, order: int) -> None:
-    urls = [site.publish(f"/{number}", page(article(number))) for number in range(30)]
-    project.write("news/pipelines.py", PIPELINES)
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, ITEM_PIPELINES={"news.pipelines.Sieve": order}, **NOTING)
-    assert crawl.statuses == {"original": 10}
-    assert crawl.neardup["checked"] == 10
-    assert crawl.stats["waiting_contexts"] == 0
 
 
 async def test_contexts_of_items_that_are_replaced_before_the_capture_are_bounded() -> None:

@@ -1,7 +1,5 @@
 """Every ``NEARDUP_*`` setting is checked at the start: its name, its value and what is allowed are said."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -28,15 +26,7 @@ FIELDS = {f"NEARDUP_{each.name.upper()}": each.name for each in fields(NearDupSe
 WRONG: dict[str, list[object]] = {
     "NEARDUP_ENABLED": ["maybe", 2, None],
     "NEARDUP_ACTION": ["delete", "", None, ["drop"]],
-    "NEARDUP_STORE": [
-        "neardup.sqlite",
-        "mysql://localhost/x",
-        "",
-        None,
-        "sqlite://window.sqlite",
-        "sqlite:///",
-        "redis",
-    ],
+    "NEARDUP_STORE": ["neardup.sqlite", "mysql://localhost/x", None, "sqlite://window.sqlite", "sqlite:///"],
     "NEARDUP_NAMESPACE": ["", "a b", "{x}", "n" * 65, None],
     "NEARDUP_WINDOW": [0, 3600, -1, "a day", 1e9, True, None, float("nan")],
     "NEARDUP_PRESET": ["best", None],
@@ -55,6 +45,7 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_EVENTS_NOTIFY": ["slack", ["slack"], [5], 5, {"slack": "x"}, "["],
     "NEARDUP_EVENTS_WEBHOOK": ["ftp://x", 7],
     "NEARDUP_EVENTS_FEED": [7],
+    "NEARDUP_DROPPED_FEED": [7],
     "NEARDUP_SOURCE_OWNERS": [
         "Press",
         7,
@@ -132,22 +123,18 @@ def test_a_wrong_option_of_the_preset_is_named(name: str, value: object) -> None
         NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {name: value}})
 
 
-def test_an_option_that_no_preset_has_is_named() -> None:
+def test_its_own_default_is_a_value_every_setting_takes() -> None:
+    defaults = {name: getattr(NearDupSettings(), field) for name, field in FIELDS.items()}
+    assert NearDupSettings.from_mapping(defaults) == NearDupSettings()
+
+
+def test_a_misspelt_name_is_told_the_right_one() -> None:
+    for name in FIELDS:
+        wrong = name + name[-1]
+        with pytest.raises(SettingsError, match=f"^{wrong} = '[*]{{3}}': no such setting; is it {name}\\?$"):
+            NearDupSettings.from_mapping({wrong: "x"})
     with pytest.raises(SettingsError, match=r"'treshold' is no parameter; must be among num_perm, bands, "):
         NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"treshold": 0.5}})
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_its_own_default_is_a_value_every_setting_takes(name: str) -> None:
-    default = getattr(NearDupSettings(), FIELDS[name])
-    assert NearDupSettings.from_mapping({name: default}) == NearDupSettings()
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_a_misspelt_name_is_told_the_right_one(name: str) -> None:
-    wrong = name[:-1] + name[-1] * 2
-    with pytest.raises(SettingsError, match=f"^{wrong} = '[*]{{3}}': no such setting; is it {name}\\?$"):
-        NearDupSettings.from_mapping({wrong: "x"})
 
 
 @pytest.mark.parametrize(
@@ -194,8 +181,6 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
     ("settings", "message"),
     [
         ({"NEARDUP_ACTION": "delete"}, "NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'"),
-        ({"NEARDUP_EVENTS_SECTIONS": "sprot,health"}, "'sprot,health': 'sprot' is none of these; must be a list of"),
-        ({"NEARDUP_WINDO": 7200}, "NEARDUP_WINDO = 7200: no such setting; is it NEARDUP_WINDOW?"),
         (
             {"NEARDUP_EXTRACTOR": "news.nowhere.extract"},
             "NEARDUP_EXTRACTOR = 'news.nowhere.extract': module 'news' has",
@@ -230,16 +215,11 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
     ("name", "value"),
     [
         ("NEARDUP_EVENTS_WEBHOOK", "htps://anna:sEcReT@hooks.example/sEcReT?token=sEcReT"),
-        ("NEARDUP_EVENTS_WEBHOOK", "hooks.example/sEcReT"),
         ("NEARDUP_EVENTS_WEBHOOK", b"https://hooks.example/sEcReT"),
-        ("NEARDUP_EVENTS_WEBHOOKS", "https://hooks.example/sEcReT"),
         ("NEARDUP_EVENTS_WEBHOOK_SECRET", "two\nlines: sEcReT"),
-        ("NEARDUP_EVENTS_WEBHOOK_SECRET", ["sEcReT"]),
         ("NEARDUP_EVENT_WEBHOOK_SECRET", "sEcReT"),
-        ("NEARDUP_STORE", "redis:/:sEcReT@host/0"),
         ("NEARDUP_STORE", "redis://:sEcReT@host/x"),
         ("NEARDUP_STORE", ["redis://:sEcReT@host/0"]),
-        ("NEARDUP_STOER", "redis://:sEcReT@host/0"),
         ("NEARDUP_EVENTS_NOTIFY", "sEcReT"),
     ],
 )

@@ -1,7 +1,5 @@
 """The how-to pages work: their settings are accepted, their code runs, their commands exist."""
 
-from __future__ import annotations
-
 import gzip
 import hmac
 import json
@@ -19,7 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from guides import GUIDES, ROOT, block, blocks, crawl_guide, settings_in, settings_of
+from guides import GUIDES, ROOT, block, blocks, crawl_guide, settings_in
 from json_lines import read_lines
 from news_site import NewsSite, article, page
 from newsdesk import MINUTE, START, opened
@@ -99,32 +97,6 @@ def test_items_with_texts_are_judged_one_by_one(project: Project, site: NewsSite
     assert [item["neardup_status"] for item in done.items] == ["original", "original", "duplicate"]
 
 
-def test_a_feed_with_whole_articles_needs_no_pages(project: Project, site: NewsSite) -> None:
-    entries = "".join(
-        f"<item><link>{site.url}/{number}</link><title>Ferry runs aground</title>"
-        f"<pubDate>Tue, 14 Nov 2023 22:1{number}:00 GMT</pubDate>"
-        f"<content:encoded>&lt;p&gt;{article('ferry')}&lt;/p&gt;</content:encoded></item>"
-        for number in (1, 2)
-    )
-    namespace = "xmlns:content='http://purl.org/rss/1.0/modules/content/'"
-    site.publish("/rss.xml", f"<?xml version='1.0'?><rss version='2.0' {namespace}><channel>{entries}</channel></rss>")
-    done = crawl_guide(project, site, "feeds-and-sitemaps.md", "rss", **settings_of("feeds-and-sitemaps.md"))
-    assert [item["neardup_status"] for item in done.items] == ["original", "duplicate"]
-    assert site.requested == ["/rss.xml"]
-
-
-def test_the_oldest_article_is_the_original(project: Project, site: NewsSite) -> None:
-    times = {"/late": "2023-11-14T22:13:00+00:00", "/early": "2023-11-14T08:00:00+00:00"}
-    links = "".join(
-        f"<li><time datetime='{time}'></time><a href='{path}'>more</a></li>" for path, time in times.items()
-    )
-    site.publish("/news", f"<ul>{links}</ul>")
-    for path in times:
-        site.publish(path, page(article("ferry"), "Ferry runs aground"))
-    done = crawl_guide(project, site, "publication-time.md", "oldest", NEARDUP_ITEM_FIELDS={"time": "published"})
-    assert done.item(neardup_status="original")["url"].endswith("/early")
-
-
 def test_the_line_for_cron_works_with_what_cron_knows(project: Project) -> None:
     project.prepare(FERRY, {})
     (project.folder / ".venv").symlink_to(sys.prefix)
@@ -177,11 +149,6 @@ def test_handlers_hear_of_changed_figures_and_events(project: Project) -> None:
     done = project.crawl(spider, EXTENSIONS=extensions)
     assert done.lines("WARNING", "Changed figures: ", "4 -> 12", "https://paper7.example/ferry")
     assert done.lines("WARNING", "breaking: ", "(5 sources)")
-
-
-def test_an_update_is_kept_by_the_settings_for_public_health(project: Project) -> None:
-    spider = FERRY.replace('"text": words}', '"text": words + (" and 12 dead" if number == 6 else " and 4 dead")}')
-    assert project.crawl(spider, **settings_of("public-health.md")).statuses == {"original": 1, "update": 1}
 
 
 PAPERS = (

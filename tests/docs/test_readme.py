@@ -1,7 +1,5 @@
 """The README, and the pages that lead through a task, show what happens: their commands run, their output is real."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -89,24 +87,6 @@ def test_the_report_of_the_readme_is_made(project: Path) -> None:
     for command in commands:
         shell(project, command)
     assert (project / "report.html").stat().st_size > 100_000
-
-
-def figures(page: str, heading: str, columns: slice) -> list[str]:
-    """Return the figures in these columns of the tables under a heading."""
-    section = page.partition(f"\n{heading}\n")[2].partition("\n## ")[0]
-    cells = [cell for row in section.splitlines() if row.startswith("| ") for cell in row.split("|")[columns]]
-    return re.findall(r"[\d,.]*\d", " ".join(cells))
-
-
-@pytest.mark.parametrize(
-    ("name", "heading", "columns"),
-    [("README.md", "## What it costs", slice(2, 4)), ("docs/sizing.md", "## Cores of the crawlers", slice(2, 4))],
-)
-def test_figures_are_those_of_the_measurements(name: str, heading: str, columns: slice) -> None:
-    measured = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("accuracy.md", "benchmarks.md"))
-    found = figures((ROOT / name).read_text(encoding="utf-8"), heading, columns)
-    assert len(found) > 4
-    assert [figure for figure in found if f" {figure} " not in measured.replace("%", " ")] == []
 
 
 # The other pages

@@ -1,7 +1,5 @@
 """The built site: its links, its list for language models, and a search that answers what readers ask."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import re
@@ -22,24 +20,13 @@ MENU = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2
 PAGES = [name.removesuffix(".md") + ".html" for name in re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)]
 # Of each query, places that answer it.
 ANSWERS = {
-    "keep dropped items how long": [
-        "settings.html#neardup_dropped_feed",
-        "faq.html#how-long-does-it-keep-dropped-items",
-    ],
     "minimum sources": ["faq.html#what-is-the-minimum-of-sources-for-an-alert"],
     "time zone": ["settings.html#neardup_events_timezone", "faq.html#which-time-zone-do-times-have"],
     "JSON-LD": ["faq.html#does-it-read-json-ld"],
-    "template of a message": ["faq.html#can-i-change-the-template-of-a-message"],
     "archive": ["howto/archive.html"],
-    "exclude a source": ["faq.html#how-do-i-exclude-or-ignore-a-source"],
-    "delete a source": ["faq.html#how-do-i-delete-the-data-of-a-source"],
     "delete the data of a source": ["faq.html#how-do-i-delete-the-data-of-a-source", "howto/purge.html"],
-    "paywall": ["faq.html#what-does-it-do-with-pages-behind-a-paywall"],
     "what does it cost": ["faq.html#what-does-a-page-cost"],
-    "cost of a page": ["faq.html#what-does-a-page-cost"],
     "keep for three days": ["faq.html#how-do-i-keep-documents-for-three-days-and-not-one"],
-    "three days": ["faq.html#how-do-i-keep-documents-for-three-days-and-not-one"],
-    "Postgres": ["howto/databases.html"],
 }
 
 

@@ -1,7 +1,5 @@
 """The tutorial works: a reader who copies each of its blocks gets what the page says."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import socket

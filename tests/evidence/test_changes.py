@@ -1,7 +1,5 @@
 """The lines that are told of two texts: values and labels in the words of the text, and nothing that was misread."""
 
-from __future__ import annotations
-
 import random
 import re
 

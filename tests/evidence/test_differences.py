@@ -1,7 +1,5 @@
 """Content differences and wording: two papers print one text, and one of them another word."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The lead of an event: one true sentence of the story, or none."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_neardup.evidence.lead import find_lead

@@ -1,7 +1,5 @@
 """Names in one alphabet: by them a report joins a story in another language."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from texts import opened
@@ -37,13 +35,9 @@ ELSEWHERE = (
     "names",
     [
         "Путин Путина Путиным Putin Poutine",
-        "Зеленский Зеленского Zelensky Selenskyj",
-        "Вашингтон Washington",
         "Харьков Kharkiv Kharkov",
         "Μητσοτάκης Mitsotakis Мицотакис",
         "Erdoğan Erdogan Эрдоган",
-        "Venezia Venecia Венеции",
-        "Джонсон Johnson",
         "Ampara அம்பாரை අම්පාර",
         "Afghanistan ඇෆ්ගනිස්තාන अफ़ग़ानिस्तान আফগানিস্তান",
         "Gujarat ગુજરાત गुजरात",

@@ -1,7 +1,5 @@
 """Numbers in words: a changed one is an update in every language that the docs name, and a reworded text is none."""
 
-from __future__ import annotations
-
 import random
 import re
 from itertools import product
@@ -9,6 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
+from babel.numbers import format_compact_decimal
 from cases import read_cases
 from long_form import some, tries
 from num2words import num2words
@@ -155,3 +154,30 @@ def test_a_notice_in_another_language_does_not_change_the_figures() -> None:
         text = "\n".join(map(before, SENTENCES["changed", language][2:6]))
         alone, beside = find_figures(text), find_figures(f"{NOTICE}\n{text}\n{NOTICE}")
         assert [figure.value for figure in alone] == [figure.value for figure in beside], language
+
+
+LANGUAGES = "en de es fr it pt nl ru uk pl cs hu ro bg el tr ar fa id vi sv da nb fi hr sr ja zh ko hi".split()
+NUMBERS = 20_000, 7_700_000, 2_300_000_000
+SENTENCE = {
+    "ar": "حوالي {} شخص في المدينة.",
+    "fa": "حدود {} نفر در شهر.",
+    "ja": "約{}人が集まった。",
+    "zh": "约{}人参加。",
+}
+
+
+# The short forms of the other languages have single letters that mean something else elsewhere: "20 t" is 20 tonnes.
+SHORT = [each for each in LANGUAGES if each not in ("hu", "ro", "tr", "id", "vi", "sv", "da", "nb", "fi")]
+
+
+@pytest.mark.parametrize(
+    ("form", "language"), [*(("long", each) for each in LANGUAGES), *(("short", each) for each in SHORT)]
+)
+def test_a_scale_word_is_read_as_cldr_writes_it(form: str, language: str) -> None:
+    wrong = []
+    for number in NUMBERS:
+        written = format_compact_decimal(number, format_type=form, locale=language, fraction_digits=1)  # type: ignore[arg-type]
+        values = [each.value for each in find_figures(SENTENCE.get(language, "xx {} xx yy.").format(written))]
+        if values != [str(number)]:
+            wrong.append((written, values))
+    assert wrong == []

@@ -1,7 +1,5 @@
 """Short lines: those of the article have figures, those of the page (counters, bylines, teasers) have none."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between

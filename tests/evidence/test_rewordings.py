@@ -1,7 +1,5 @@
 """A toll in other words is an update: four dead in the first text, nine in the second."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The section of an article, by what its page or feed says, or by its address."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_neardup.evidence.sections import section_of

@@ -1,11 +1,7 @@
 """What a source prints again and again leaves the fingerprint: walls, introductions, shells. Over every store."""
 
-from __future__ import annotations
-
 import asyncio
-import gc
 import sys
-import tracemalloc
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -228,29 +224,6 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
     assert [len(known.documents) for known in told.values()] == [1] * len(made)
 
 
-def test_an_article_number_takes_little_memory() -> None:
-    """A crawl remembers 128 of each of 1,024 sources."""
-    guard, documents = SourceBoilerplate(), range(25, 125)
-
-    def learn_from(document: int) -> None:
-        terms = frozenset(range(300 * document, 300 * document + 8))
-        guard.learn(b"site", document, 10_000 + document, terms, frozenset({document}), NoFigures())
-
-    for document in range(documents.start):  # the lines and terms of so many are kept
-        learn_from(document)
-    tracemalloc.start()
-    try:
-        for document in documents:
-            learn_from(document)
-        gc.collect()
-        taken, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-
-    documents_kept = 24 * 1100  # all were replaced meanwhile
-    assert (taken - documents_kept) / len(documents) < 400
-
-
 # Figures of the news
 
 TOLLS = (
@@ -345,19 +318,6 @@ def learn(
 
 def keys(lines: str) -> set[int]:
     return set(map(ord, lines))
-
-
-@pytest.mark.parametrize("titles", [("ab", "bc", "ac"), ("ab", "cd", "de"), ("ab", "ab", "cd")])
-def test_titles_that_share_a_term_prove_nothing(titles: tuple[str, ...]) -> None:
-    guard = SourceBoilerplate()
-    assert not any(learn(guard, terms, "W", page=n) for n, terms in enumerate(titles))
-
-
-def test_lines_that_say_what_a_title_says_belong_to_its_story() -> None:
-    """A wall of many words may do so by accident: a fourth title without a term in common proves it."""
-    guard = SourceBoilerplate()
-    found = [learn(guard, terms, "W", page=n, about=terms) for n, terms in enumerate(("ab", "cd", "ef", "gh", "ij"))]
-    assert found == [set(), set(), set(), keys("W"), keys("W")]
 
 
 def test_a_number_under_three_unlike_titles_is_no_article_number() -> None:

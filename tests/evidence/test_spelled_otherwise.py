@@ -1,7 +1,5 @@
 """What two papers print otherwise and that says the same, and what looks like it and says something else."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_neardup.evidence.changes import changes_between

@@ -1,7 +1,5 @@
 """The tolls of sentences in each language: kind, value, bounds, increments and corrections."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The topic: rewritten coverage of one event has the same rare terms, and joins its story by them."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Sequence

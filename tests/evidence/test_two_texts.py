@@ -1,7 +1,5 @@
 """What two texts say of each other: figures that changed places, words in another order, how much is held."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Vectors: how they are packed, centred and compared, and what a mean vector costs an attacker."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from embedders import DIMENSIONS, by_first_word, vector_of
@@ -18,7 +16,7 @@ from scrapy_neardup.evidence.vectors import (
 )
 from scrapy_neardup.records.learned import KnownBoilerplate
 
-ENGLISH, GERMAN = b"en", b"de"
+ENGLISH = b"en"
 
 
 def raw(word: str) -> bytes:
@@ -52,22 +50,10 @@ def test_cosines_of_unrelated_texts_are_near_zero_although_all_vectors_are_alike
     assert len(ferry) == DIMENSIONS  # a byte a dimension
 
 
-def test_without_a_vector_or_with_another_dimension_there_is_no_cosine() -> None:
-    assert cosine_of(b"", b"\1\2") is None
-    assert cosine_of(b"\1\2\3", b"\1\2") is None
-    assert cosine_of(b"\0\0", b"\1\2") is None
-
-
 def test_the_first_documents_have_no_vector_because_nothing_is_known_of_the_mean() -> None:
     means = learned(FEWEST - 1)
     assert means.centred(raw("ferry"), ENGLISH, b"site") == b""
     assert means.centred(raw("ferry"), ENGLISH, b"site") != b""
-
-
-def test_the_first_documents_of_a_language_have_no_vector() -> None:
-    means = learned(BLOCK)
-    found = [means.centred(raw("ferry"), GERMAN, bytes([number])) for number in range(FEWEST + 1)]
-    assert list(map(bool, found)) == [False] * FEWEST + [True]
 
 
 def test_a_source_moves_a_mean_only_a_little() -> None:
@@ -77,21 +63,6 @@ def test_a_source_moves_a_mean_only_a_little() -> None:
     for _ in range(MOST_OF_SOURCE):
         honest.centred(raw("attack"), ENGLISH, b"evil")
     assert attacked.centred(raw("ferry"), ENGLISH, b"site") == honest.centred(raw("ferry"), ENGLISH, b"site")
-
-
-def test_processes_share_means_through_a_store() -> None:
-    one, other = learned(BLOCK), VectorMeans()
-    asked = other.unmet([ENGLISH, GERMAN])
-    assert other.centred(raw("ferry"), ENGLISH, b"site") == b""
-    pending = one.take_pending(BLOCK)
-    assert set(pending) < set(asked)
-    assert one.take_pending(1) == {}
-    rest = other.merge({b"site": KnownBoilerplate(), **{key: pending.get(key, KnownBoilerplate()) for key in asked}})
-    assert rest == {b"site": KnownBoilerplate()}
-    assert other.unmet([ENGLISH, GERMAN]) == []
-    first = cosine_of(*(each.centred(raw("ferry"), ENGLISH, b"site") for each in (one, other)))
-    assert first is not None
-    assert first > 0.99
 
 
 def test_a_run_of_few_documents_shares_them_at_its_end() -> None:

@@ -1,11 +1,8 @@
 """Every store: memory is bounded by what the window holds, and everything expires."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -27,14 +24,11 @@ from documents import (
     overwrite,
     stored,
 )
-from newsdesk import text
 from redis import Redis
 
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.packing import join_entries
-from scrapy_neardup.settings import NearDupSettings
 
 
 @pytest.mark.every_store
@@ -46,7 +40,9 @@ async def test_what_left_the_window_is_removed(index: Index) -> None:
     for number in range(2):
         await check(index, Article(f"newest {number}", at=83 * HOUR))
     hour = START // HOUR
-    assert (await index.summary()).documents_per_slice == {hour + 59: 1, hour + 83: 2}
+    summary = await index.summary()
+    assert summary.documents_per_slice == {hour + 59: 1, hour + 83: 2}
+    assert summary.store.bytes
 
 
 @pytest.mark.parametrize("gap", [3, 30, 3000], ids=lambda days: f"{days} days")
@@ -71,7 +67,6 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
     for number in range(2):
         await check(index, Article(f"a day on {number}", at=25 * HOUR + number))
     late = await check(index, articles[0].copy(at=HOUR - 1))
-    assert late is not None
     assert late.id != articles[0].id, "the hour of the first ones is over"
 
 
@@ -105,7 +100,7 @@ async def test_an_idle_sqlite_namespace_vanishes(
     kept = []
     for hours in (20, 60):
         with monkeypatch.context() as patch:
-            patch.setattr("time.time", _seconds_ahead(hours * HOUR))
+            patch.setattr("time.time", lambda seconds=time.time() + hours * HOUR: seconds)  # noqa: B008
             other = await open_index(sqlite_url, namespace="-other")
             await other.runs.beat()
             await other.close()
@@ -117,36 +112,6 @@ async def test_an_idle_sqlite_namespace_vanishes(
             assert sql.execute("SELECT count(*) FROM entries WHERE key NOT IN (SELECT id FROM keys)").fetchone()[0] == 0
 
     assert kept == [True, False]
-
-
-@pytest.mark.slow
-async def test_a_crawl_a_day_knows_what_it_has_seen_in_31_days(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    window = 31 * DAY
-    now, found = time.time, dict[str, set[str]](old=set(), older=set())
-    for day in range(36):
-        with monkeypatch.context() as patch:
-            patch.setattr("time.time", lambda day=day: now() + day * DAY)
-            detector = NearDupDetector(
-                NearDupSettings(store=sqlite_url, window=window), clock=lambda: time.time(), delivers_later=True
-            )
-            await detector.open()
-            assert detector.delivery is not None
-            pages = {"new": ("a", day), "also new": ("b", day), "old": ("a", day - 30), "older": ("b", day - 32)}
-            for age, (name, printed) in pages.items():
-                if printed < 0:
-                    continue
-                url = f"https://{age.replace(' ', '-')}.example/{name}{printed}"
-                document = detector.document(text((name, printed), 40), url=url)
-                verdict = await detector.check(document)
-                detector.delivery.deliver([document.id])
-                found.setdefault(age, set()).add(verdict.status)
-            hours = (await detector.index.summary()).documents_per_slice
-            assert min(hours) * HOUR >= time.time() - window - 2 * HOUR
-            await detector.close()
-
-    assert found == {"new": {"original"}, "also new": {"original"}, "old": {"duplicate"}, "older": {"original"}}
 
 
 async def test_a_crawl_with_a_shorter_window_ends_no_key_sooner(
@@ -188,8 +153,3 @@ async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(
     await asyncio.gather(*(check(index, article.copy()) for _ in range(200)))
     bands = list(redis_keys.scan_iter(match=f"{{neardup:{namespace}:*:bands:*"))
     assert max(len(value) for name in bands for value in redis_keys.hvals(name)) <= 16 * 8
-
-
-def _seconds_ahead(seconds: float) -> Callable[[], float]:
-    now = time.time
-    return lambda: now() + seconds

@@ -1,7 +1,5 @@
 """Every store: what is read back is checked, and any title and url can be kept."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import random
@@ -51,7 +49,6 @@ async def test_damaged_records_are_no_candidates(
     assert await check(index, first) is None
     assert await check(index, article.copy(at=3)) is not None
     again = await check(index, article)
-    assert again is not None
     assert again.original == first.id
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a record is damaged" in warning.getMessage()
@@ -84,7 +81,6 @@ async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_u
 async def test_any_title_and_url_can_be_kept(index: Index, title: str, kept: str, url: str) -> None:
     await check(index, Article(title=title, url=url))
     match = await check(index, Article())
-    assert match is not None
     assert (match.original_title, match.original_url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
 
 

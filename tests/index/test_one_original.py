@@ -1,12 +1,10 @@
 """Every store: of documents alike exactly one is the original, whoever asks and however many ask at once."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
-from conftest import CONFIG, OpenIndex
-from documents import HOUR, START, Article, check
+from conftest import OpenIndex
+from documents import START, Article, check
 from texts import article, opened
 
 from scrapy_neardup import NearDupDetector, detector
@@ -46,17 +44,6 @@ async def test_two_namespaces_and_two_configurations_never_meet(open_store: Open
     await check(index, Article())
     assert await check(other, Article()) is None
     assert ((await index.summary()).documents, (await other.summary()).documents) == (1, 1)
-
-
-@pytest.mark.every_store
-async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace: str) -> None:
-    for at in (0, 1, HOUR - 1, HOUR, 5 * HOUR):
-        await check(index, Article(at=at))
-    summary = await index.summary()
-    hour = START // HOUR
-    assert summary.documents_per_slice == {hour: 3, hour + 1: 1, hour + 5: 1}
-    assert (summary.documents, summary.namespace, summary.config) == (5, namespace, CONFIG)
-    assert summary.store.bytes
 
 
 NEXT = tuple(version + 1 for version in RECORD_VERSIONS)

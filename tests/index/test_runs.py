@@ -1,8 +1,7 @@
 """Documents of runs that live, end, die and come back: what counts as seen in every store."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from news_site import article as text
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import run as run_module
@@ -60,17 +60,6 @@ def is_seen(match: Match | None) -> bool:
 # Heartbeats, by the clock of the store.
 
 
-@pytest.mark.parametrize(("silent", "seen"), [(DEAD_SECONDS - 300, True), (DEAD_SECONDS + 300, False)])
-async def test_the_age_of_the_last_heartbeat_decides(open_store: OpenIndex, silent: float, seen: bool) -> None:
-    index = await open_store(DROPPING)
-    await begin(index, FIRST, SECOND, THIRD)
-    await silence(index, SECOND, 3000)
-    await check_as(index, FIRST, PAGE)
-    await silence(index, FIRST, silent)
-    match = await check_as(index, SECOND, COPY.copy())
-    assert is_seen(match) == seen
-
-
 async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(open_store: OpenIndex) -> None:
     """The crawl may be the one that was killed a moment ago."""
     index = await open_store(DROPPING)
@@ -83,7 +72,6 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     index.partition.run = FIRST
     await index.runs.beat()
     match = await check_as(index, SECOND, COPY.copy(url="https://third.example/c", source="third.example"))
-    assert match is not None
     assert (match.is_seen, match.kept_share) == (True, 1.0)
 
 
@@ -127,7 +115,6 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     await detector.open()
     document = detector.document("Seven fishermen were rescued off the coast. " * 10, url=PAGE.url)
     await detector.check(document)
-    assert detector.delivery is not None
     detector.breaker.failed(StoreUnavailable("away"))
     await detector.delivery.withdraw([document.id])
     assert len(await detector.index.documents.records()) == 1
@@ -148,8 +135,6 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_store: OpenInd
     await end(index, FIRST)
     index.partition.run = THIRD
     decision = await decision_on(index, PAGE.copy())
-    assert decision.match is not None
-    assert decision.join is not None
     found = decision.match.is_seen, decision.match.id, decision.join.earlier_of_page
     assert found == (True, COPY.id, PAGE.id)
 
@@ -188,7 +173,6 @@ async def test_lost_copies_do_not_hide_what_was_delivered(open_store: OpenIndex,
     for run in range(10, 30):
         copy = COPY.copy()
         match = await check_as(index, run, copy)
-        assert match is not None
         assert (match.is_seen, match.original) == (True, PAGE.id), run
         await (index.runs.settle([copy.id], WITHDRAWN) if is_withdrawn else end(index, run))
 
@@ -211,90 +195,66 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_store:
 # The run of a crawl, through its detector.
 
 
-def _detector(store: str, namespace: str) -> NearDupDetector:
-    settings = NearDupSettings(store=store, namespace=namespace, action="drop", store_timeout=5)
-    return NearDupDetector(settings, delivers_later=True)
-
-
-async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], NearDupDetector]:
+    """Makes detectors of crawls over one file, which tell each other soon what they deliver."""
     monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
-    store = f"sqlite:///{tmp_path}/window.sqlite"
-    first, second, third = (_detector(store, "copies") for _ in range(3))
-    for detector in (first, second, third):
-        await detector.open()
-    original = first.document(text("a"), url="https://a.example/a")
-    copies = [each.document(text("a"), url=f"https://b.example/{n}") for n, each in enumerate((first, second))]
-    assert (await first.check(original)).status == "original"
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite", action="drop", store_timeout=5)
+    return lambda: NearDupDetector(settings, delivers_later=True)
+
+
+def page_of(crawl: NearDupDetector, source: str) -> Document:
+    return crawl.document(text("a"), url=f"https://{source}.example/a")
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+async def test_what_is_dropped_is_delivered_with_its_match(crawl: Callable[[], NearDupDetector], is_over: bool) -> None:
+    """By its own crawl or by another one, which may deliver it before or after the crawl of the copy has ended."""
+    first, second, third = (crawl() for _ in range(3))
+    for each in (first, second, third):
+        await each.open()
+    original = page_of(first, "a")
+    copies = [page_of(each, name) for each, name in ((first, "b"), (second, "c"))]
+    await first.check(original)
     assert (await first.check(copies[0])).would_drop
-    assert first.delivery is not None
+    if not is_over:
+        assert (await second.check(copies[1])).would_drop
+        await second.close()
     first.delivery.deliver([original.id])
     await first.close()
-    assert (await second.check(copies[1])).would_drop
-    await second.close()
+    if is_over:
+        assert (await second.check(copies[1])).would_drop
+        await second.close()
 
     again = [await third.check(third.document(text("a"), url=copy.url)) for copy in copies]
     await third.close()
-
     assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
-
-
-async def test_a_copy_counts_once_its_match_is_delivered_by_another_crawl(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also if its own crawl has ended before."""
-    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
-    store = f"sqlite:///{tmp_path}/window.sqlite"
-    first, second, third = (_detector(store, "two crawls") for _ in range(3))
-    for detector in (first, second):
-        await detector.open()
-    original = first.document(text("a"), url="https://a.example/a")
-    copy = second.document(text("a"), url="https://b.example/b")
-    await first.check(original)
-    assert (await second.check(copy)).would_drop
-    await second.close()
-    assert first.delivery is not None
-    first.delivery.deliver([original.id])
-    await first.close()
-
-    await third.open()
-    again = await third.check(third.document(text("a"), url=copy.url))
-    assert (again.kind, again.match) == ("revisit", copy.id)
-    await third.close()
 
 
 @pytest.mark.parametrize("fate", ["kept", "lost", "unknown"])
 async def test_a_copy_learns_what_became_of_its_match_in_another_crawl(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fate: str
+    crawl: Callable[[], NearDupDetector], fate: str
 ) -> None:
-    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
-    store = f"sqlite:///{tmp_path}/window.sqlite"
-    first, second = (_detector(store, "two crawls") for _ in range(2))
-    assert first.delivery is not None
-    assert second.delivery is not None
+    first, second = crawl(), crawl()
     first.delivery.is_kept = lambda document: fate == "kept"
-    for detector in (first, second):
-        await detector.open()
-    original = first.document(text("a"), url="https://a.example/a")
-    copy = second.document(text("a"), url="https://b.example/b")
+    for each in (first, second):
+        await each.open()
+    original, copy = page_of(first, "a"), page_of(second, "b")
     await first.check(original)
     await second.check(copy)
     if fate == "lost":
         await first.delivery.withdraw([original.id])
 
     assert await second.delivery.fate_of_match(copy.id, 0.2 if fate == "unknown" else 60) == fate
-    for detector in (first, second):
-        await detector.close()
+    for each in (first, second):
+        await each.close()
 
 
 async def test_a_crawl_lives_while_a_report_takes_long_and_until_its_last_one_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    crawl: Callable[[], NearDupDetector],
 ) -> None:
-    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.01)
-    detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "slow")
+    detector = crawl()
     await detector.open()
-    assert detector.delivery is not None
 
     async def wait_for_heartbeats() -> None:
         for _ in range(3):
@@ -311,21 +271,17 @@ async def test_a_crawl_lives_while_a_report_takes_long_and_until_its_last_one_is
 
 @pytest.mark.parametrize("lives", [True, False])
 async def test_a_crawl_that_begins_finds_out_which_others_live(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lives: bool
+    crawl: Callable[[], NearDupDetector], monkeypatch: pytest.MonkeyPatch, lives: bool
 ) -> None:
     """Workers that start together know each other, and what a killed crawl left does not count."""
-    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
     monkeypatch.setattr(run_module, "PATIENCE_SECONDS", 60 if lives else 0.25)
-    store = f"sqlite:///{tmp_path}/window.sqlite"
-    first, second = _detector(store, "together"), _detector(store, "together")
+    first, second = crawl(), crawl()
     await first.open()
-    assert (await first.check(first.document(text("a"), url="https://a.example/a"))).status == "original"
-    assert first.delivery is not None
+    assert (await first.check(page_of(first, "a"))).status == "original"
     if not lives:
-        assert first.delivery._beating is not None
         first.delivery._beating.cancel()
     await second.open()
-    verdict = await second.check(second.document(text("a"), url="https://b.example/b"))
+    verdict = await second.check(page_of(second, "b"))
     assert verdict.status == ("duplicate" if lives else "original")
     await first.close()
     await second.close()

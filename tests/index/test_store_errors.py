@@ -1,16 +1,14 @@
 """What a store that is damaged, away, hung or locked costs: a clear error, and never the crawl."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import OpenIndex
 from documents import Article, check
 from faults import LOST, Clock, detector_on
 from servers import RedisServer, free_port
@@ -19,9 +17,6 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker
 from scrapy_neardup.settings import NearDupSettings
-
-if TYPE_CHECKING:
-    from conftest import OpenIndex
 
 TEXT = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
 

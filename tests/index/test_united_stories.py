@@ -1,7 +1,5 @@
 """Every store: two stories that turn out to be one are united, and nothing of them is lost or counted twice."""
 
-from __future__ import annotations
-
 import pytest
 from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, members_in
 
@@ -98,7 +96,6 @@ async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(ind
     await index.stories.unite(EARLY.id, LATE)
     again = await index.events.claim(claim)
     (untold,) = await index.events.take_over(0)
-    assert again is not None
     assert {each.title for each in again.members} == {"early", "a", "b", "late", "c", "d"}
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (claim.token, "a lead", EARLY.id)
     assert [each.title for each in untold.members] == ["early", "a", "b", "late", "c", "d"]

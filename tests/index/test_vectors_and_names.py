@@ -1,7 +1,5 @@
 """Vectors decide between reports whose topics or names are alike."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import OpenIndex
 from documents import MINUTE, Article, check, story_of, topic

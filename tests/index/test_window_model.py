@@ -1,7 +1,5 @@
 """Whatever runs do, every store answers as a list would: no index, no expiry, no packing, each document looked at."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -1,9 +1,6 @@
 """Other packages work with the plugin: each script of the example's integrations checks its own crawl."""
 
-from __future__ import annotations
-
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -15,8 +12,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "example_project"
-INTEGRATIONS = EXAMPLE / "integrations"
-SHARED = {"offline", "monitors"}  # parts of scripts
 
 
 def run(name: str, *arguments: str) -> str:
@@ -58,13 +53,3 @@ def test_monitors_report_a_store_that_is_away() -> None:
 
 def test_the_commands_of_the_containers_work_together() -> None:
     assert "0 texts have two originals" in run("containers", "--here")
-
-
-def test_every_script_is_in_the_readme() -> None:
-    readme = (INTEGRATIONS / "README.md").read_text("utf-8")
-    names = {path.stem for path in INTEGRATIONS.glob("*.py")} - SHARED
-    assert set(re.findall(r"^\| [\w, -]+ \| `(\w+)", readme, re.MULTILINE)) == names
-    requirements = (INTEGRATIONS / "requirements.txt").read_text("utf-8")
-    assert {"scrapy-" + name for name in ("playwright", "impersonate", "poet", "redis")} <= set(
-        re.findall(r"^[\w-]+", requirements, re.MULTILINE)
-    )

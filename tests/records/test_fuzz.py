@@ -3,8 +3,6 @@
 NEARDUP_TEST_EXAMPLES=166666 reads so many cases of each kind: docs/reliability.md has the figures.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

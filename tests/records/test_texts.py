@@ -1,7 +1,5 @@
 """Texts that a window keeps come back as they were, or not at all."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 import zlib

@@ -1,7 +1,5 @@
 """Which candidates' texts are read: at most two, chosen by sketch alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from documents import WIRE, Article

@@ -1,7 +1,5 @@
 """What a drop costs: the share of a document that its match holds, and of this what a kept document holds."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import OpenIndex
 from documents import HOUR, Article, check
@@ -37,8 +35,6 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(open_store: Op
     await check(index, edit(0, 128))
     first = await check(index, edit(1, 110, at=20 * HOUR))
     again = await check(index, edit(2, 110, at=30 * HOUR))
-    assert first is not None
-    assert again is not None
     assert first.kept_share == pytest.approx(first.pair.share, abs=1e-9)
     assert again.id != again.original
     assert again.kept_share == pytest.approx(again.pair.share * first.pair.share, abs=0.01)
@@ -55,7 +51,6 @@ async def test_a_copy_that_is_kept_holds_all_of_its_text(open_store: OpenIndex) 
     for number, like in ((1, 100), (2, 126), (0, 100)):
         held = edit(number, like) if number else edit(0, 120, text="changed")
         match = await check(index, held.copy(source="late.example", url=f"https://late.example/{number}"))
-        assert match is not None
         assert match.pair.same_text
         assert match.kept_share == 1
 
@@ -122,8 +117,6 @@ async def test_a_copy_of_a_kept_update_adds_nothing(text: str, index: Index) -> 
     await check(index, original)
     match = await check(index, update)
     again = await check(index, copy)
-    assert match is not None
-    assert again is not None
     assert match.pair.share < 1
     assert again.kept_share == pytest.approx(again.pair.share), "not the share of the update times its own"
 

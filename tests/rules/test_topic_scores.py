@@ -1,7 +1,5 @@
 """How alike two topics are: laws of the scores, and Lua computes them bit for bit as Python does."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 
@@ -33,13 +31,6 @@ from scrapy_neardup.rules.systems import NEWS, compare
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
 """Few slots, so that two topics have some in common."""
-
-CUT = st.tuples(TOPICS, st.integers(0, 80)).map(lambda cut: cut[0][: cut[1]])
-LONG = st.tuples(TOPICS, st.integers(40, 80)).map(
-    lambda both: both[0] + b"".join(struct.pack(">H", slot) for slot in range(100, 100 + both[1]))
-)
-DISTINCT = st.one_of(TOPICS, CUT, LONG)
-DAMAGED = st.one_of(DISTINCT, st.binary(max_size=255), st.tuples(TOPICS, TOPICS).map(lambda two: b"".join(two)[:255]))
 
 
 def record(**fields: str | int) -> Record:
@@ -158,16 +149,6 @@ def test_texts_that_begin_alike_are_copies_far_from_the_first_document_of_a_stor
     assert not any_applies((only_through_another,), Pair(b"", new, old, Policy()).with_texts(*texts, None))
 
 
-@given(topics=st.tuples(DAMAGED, DAMAGED), names=st.tuples(DAMAGED, DAMAGED))
-def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], names: tuple[bytes, bytes]) -> None:
-    one, other = topics
-    assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
-    assert 0.0 <= topic_cosine(one, other) <= 1.0 + 1e-12
-    new, old = (replace(record(), topic=topic, names=name) for topic, name in zip(topics, names, strict=True))
-    old.first_topic = one
-    assert 0.0 <= related_topic_score(new, old, Policy(topic_threshold=0.16)) <= 1.0 + 1e-12
-
-
 def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     one, other = record(topic="ABcdefgh"), record(topic="ABcdeuvw")
     plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
@@ -195,24 +176,12 @@ def test_the_trace_shows_as_many_digits_as_tell_a_value_from_its_bound(value: fl
     assert str(Measured("score", value, 0.45)) == f"score {shown}"
 
 
-@pytest.mark.parametrize(("first", "joins"), [("ijklmnopqh", True), ("IJklmnop", False)])
-def test_a_score_with_vectors_needs_less_of_the_first_document(first: str, joins: bool) -> None:
-    one, other = record(topic="abcdefgh"), record(topic="uvwyzabcde")
-    other.first_topic = topic(first)
-    assert related_topic_score(one, other, Policy()) == 0.0
-    one.vector = other.vector = bytes([100, 156] * 4)
-    assert bool(related_topic_score(one, other, Policy())) == joins
-
-
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
         (bytes(range(256)), bytes(range(256)), 1.0),
         (bytes(range(256)), bytes(129) + bytes(range(129, 256)), 127 / 255),
         (bytes(256), bytes(1) + b"\x01" * 255, 0.0),  # as many as are equal by chance
-        (bytes(256), b"\x01" * 256, 0.0),
-        (b"", b"", 0.0),
-        (b"\x01\x02", b"", 0.0),
         (b"\x01\x02", b"\x01\x02\x03\x04", 0.0),
     ],
 )
@@ -224,7 +193,3 @@ def test_resemblance_is_the_share_of_equal_lanes_less_those_by_chance(a: bytes, 
 def test_containment_follows_from_resemblance_and_sizes(a: set[int], b: set[int]) -> None:
     jaccard = len(a & b) / len(a | b)
     assert containment(jaccard, len(a), len(b)) == pytest.approx(len(a & b) / min(len(a), len(b)))
-
-
-def test_containment_is_at_most_one_however_wrong_the_estimate() -> None:
-    assert containment(0.9, 10, 1000) == 1.0

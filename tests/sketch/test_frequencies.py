@@ -1,7 +1,5 @@
 """Document frequencies: learned from documents as they come, added up in a store, bounded, and what is old fades."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np
@@ -21,8 +19,7 @@ def features(*slots: int) -> np.ndarray:
 
 def counted(documents: int, counts: dict[int, int]) -> bytes:
     array = np.zeros(1 << 16, np.uint32)
-    for slot, count in counts.items():
-        array[slot] = count
+    array[list(counts)] = list(counts.values())
     return pack_counts(documents, array)
 
 
@@ -77,7 +74,7 @@ def test_what_a_store_could_not_be_told_is_not_lost() -> None:
     frequencies.learn(features(2, 3))
     frequencies.give_back(taken)
     assert frequencies.pending == 2
-    assert add_counts(b"", frequencies.take_pending()) == pack_counts(2, _counts({1: 1, 2: 2, 3: 1}))
+    assert add_counts(b"", frequencies.take_pending()) == counted(2, {1: 1, 2: 2, 3: 1})
 
 
 def test_memory_stays_as_it_is_and_counts_fade() -> None:
@@ -86,7 +83,7 @@ def test_memory_stays_as_it_is_and_counts_fade() -> None:
         frequencies.learn(features(1))
     assert frequencies.documents < MOST_DOCUMENTS
     left = MOST_DOCUMENTS // 2 + 10
-    assert add_counts(b"", frequencies.take_pending()) == pack_counts(left, _counts({1: left}))
+    assert add_counts(b"", frequencies.take_pending()) == counted(left, {1: left})
 
 
 def test_rare_features_weigh_more() -> None:
@@ -113,10 +110,3 @@ async def test_a_story_is_learned_from_once(namespace: str) -> None:
         for number in range(10):
             await detector.check(detector.document(article("wire"), seen_at=START + number))
         assert detector.sketcher.all_frequencies["features"].documents == 1
-
-
-def _counts(counts: dict[int, int]) -> np.ndarray:
-    array = np.zeros(1 << 16, np.uint32)
-    for slot, count in counts.items():
-        array[slot] = count
-    return array

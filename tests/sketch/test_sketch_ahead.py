@@ -1,8 +1,8 @@
 """Sketches made by the workers that extract: the same as made here, and never a reason to lose a page."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -123,58 +123,45 @@ EXTRACTOR = """
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ExtractionProcesses]]:
+    """Starts workers that end with the test."""
     (tmp_path / "plain.py").write_text(dedent(EXTRACTOR))
     monkeypatch.syspath_prepend(str(tmp_path))
-    return "plain"
+    with ExitStack() as pools:
+
+        def start(**options: Any) -> ExtractionProcesses:
+            pool = ExtractionProcesses(WorkerOptions("plain.extract", **options))
+            pools.callback(pool.close)
+            return pool
+
+        yield start
 
 
-async def test_workers_send_the_sketch_along(module: str) -> None:
-    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=ahead_of()))
-    try:
-        for text in TEXTS:
-            extracted = await pool.extract(text, "")
-            sketch = unpack_sketch(extracted.sketch)
-            assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
-        assert (await pool.extract("", "")).text == ""
-        modules = (await pool.extract("", "modules")).text.split(",")
-        assert "numpy" in modules
-        assert "scipy" not in modules  # a second and 50 MB for each worker
-    finally:
-        pool.close()
-
-
-@pytest.mark.parametrize(
-    ("sketching", "what"),
-    [
-        (Sketching("plain.broken", ""), "RuntimeError: cannot be made"),
-        (Sketching("plain.breaks", ""), "RuntimeError: cannot be made"),
-        (Sketching("plain.ends", ""), "SystemExit: cannot be made"),
-        (Sketching("nowhere.to_be_found", ""), "No module named 'nowhere'"),
-    ],
-    ids=["no factory", "raises", "exits", "no module"],
-)
-async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
-    module: str, sketching: Sketching, what: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=sketching))
-    try:
-        texts = await asyncio.gather(*(pool.extract(text, "") for text in TEXTS[:3]))
-        alone = await asyncio.to_thread(pool.submit_text(TEXTS[0]).exception)
-    finally:
-        pool.close()
-    assert texts == list(map(Extracted, TEXTS[:3]))
-    assert what in str(alone)
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert what in line
+async def test_workers_send_the_sketch_along(workers: Callable[..., ExtractionProcesses]) -> None:
+    pool = workers(sketching=ahead_of())
+    for text in TEXTS:
+        extracted = await pool.extract(text, "")
+        sketch = unpack_sketch(extracted.sketch)
+        assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
+    assert (await pool.extract("", "")).text == ""
+    modules = (await pool.extract("", "modules")).text.split(",")
+    assert "numpy" in modules
+    assert "scipy" not in modules  # a second and 50 MB for each worker
 
 
 @pytest.mark.parametrize(
     ("factory", "what"),
-    [("plain.crashes", "its worker process ended with exit status 3"), ("plain.hangs", "not extracted within")],
+    [
+        ("plain.broken", "RuntimeError: cannot be made"),
+        ("plain.breaks", "RuntimeError: cannot be made"),
+        ("plain.ends", "SystemExit: cannot be made"),
+        ("nowhere.to_be_found", "No module named 'nowhere'"),
+        ("plain.crashes", "its worker process ended with exit status 3"),
+        ("plain.hangs", "not extracted within"),
+    ],
 )
-async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_no_text(
-    module: str,
+async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
+    workers: Callable[..., ExtractionProcesses],
     factory: str,
     what: str,
     tmp_path: Path,
@@ -182,26 +169,21 @@ async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_no_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", timeout=1, sketching=Sketching(factory, "")))
-    try:
-        for text in ("one", "two" * 5000):
-            assert await pool.extract(text, "") == Extracted(text)
-        assert what in str(await asyncio.to_thread(pool.submit_text("three").exception))
-    finally:
-        pool.close()
+    ends = factory in ("plain.crashes", "plain.hangs")
+    pool = workers(timeout=1 if ends else 20, sketching=Sketching(factory, ""))
+    for text in ("one", "two" * 5000, "three"):
+        assert await pool.extract(text, "") == Extracted(text)
+    assert what in str(await asyncio.to_thread(pool.submit_text("four").exception))
     (line,) = [record.getMessage() for record in caplog.records]
     assert what in line
 
 
-async def test_texts_that_come_together_are_sketched_together(module: str) -> None:
-    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=Sketching("plain.counts", "")))
-    try:
-        texts = ["x" * 50_000, *(f"text {number}" for number in range(10))]
-        extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
-        alone = [pool.submit(texts[0], ""), *map(pool.submit_text, texts[1:] * 4)]
-        counts = [int((await asyncio.wrap_future(each)).sketch) for each in alone]
-    finally:
-        pool.close()
+async def test_texts_that_come_together_are_sketched_together(workers: Callable[..., ExtractionProcesses]) -> None:
+    pool = workers(sketching=Sketching("plain.counts", ""))
+    texts = ["x" * 50_000, *(f"text {number}" for number in range(10))]
+    extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
+    alone = [pool.submit(texts[0], ""), *map(pool.submit_text, texts[1:] * 4)]
+    counts = [int((await asyncio.wrap_future(each)).sketch) for each in alone]
     assert [each.text for each in extracted] == texts
     assert [int(each.sketch) for each in extracted] == [1, *[8] * 8, 2, 2]
     assert counts == [1, *[32] * 32, *[8] * 8], "texts without a page can wait for more of them"

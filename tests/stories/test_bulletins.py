@@ -3,8 +3,6 @@
 ``docs/howto/public-health.md`` has the table.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

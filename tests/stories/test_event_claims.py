@@ -1,34 +1,30 @@
 """Claims of events: asked for twice, lost on the way, and left by processes that died."""
 
-from __future__ import annotations
-
 import asyncio
-import json
 import re
-import subprocess
-import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import joined, members_in, overwrite, stored
+from documents import START, joined, members_in, overwrite, stored
+from documents import member as made_member
 from faults import Clock, Network
 from json_lines import read_lines
 from news_site import article
-from newsdesk import MINUTE, START, opened
+from newsdesk import MINUTE, opened
 from redis import Redis
 from scrapy import Spider
 from scrapy.utils.test import get_crawler
-from scrapy_processes import fast_python
 from servers import RedisServer
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.index.events import Granted
 from scrapy_neardup.pipeline import NearDupPipeline
-from scrapy_neardup.records.stories import pack_claim, read_claim
+from scrapy_neardup.records.stories import pack_claim
 from scrapy_neardup.signals import story_event
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import CRAWL, Claim, Extent, Join, Member
@@ -38,10 +34,7 @@ LEVELS = ["watch", "breaking", "update", "ended"]
 
 
 def member(number: int) -> Member:
-    key = (START + number).to_bytes(4, "big").hex() + f"{number:08x}"
-    return Member(
-        key, f"https://s{number}.example/", f"Title {number}", f"s{number}.example", f"s{number}.example", "duplicate"
-    )
+    return made_member(f"Title {number}", number, f"s{number}.example")
 
 
 async def begin_story(index: Index, members: int = 12) -> str:
@@ -67,7 +60,6 @@ async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: In
     first = await index.events.claim(claim)
     again = await index.events.claim(claim)
     other = await index.events.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
-    assert first is not None
     assert len(first.members) == 12
     assert again == replace(first, claim=replace(first.claim, last_source=0))
     assert other is None
@@ -189,58 +181,37 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
 
 # Processes that die
 
-DIES = """
-import asyncio, json, os, signal, sys
-sys.path[:0] = {folders!r}
-from newsdesk import MINUTE, opened
-
-async def main():
-    async with opened(store=sys.argv[1], namespace=sys.argv[2]) as room:
-        for n in range(int(sys.argv[3])):
-            await room.detector.check(room.article("fire", f"s{{n}}", n * MINUTE))
-        print(json.dumps([event.id for event in room.detector.take_events()]), flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-asyncio.run(main())
-"""
-
-
-def die(store: str, namespace: str, documents: int) -> list[str]:
-    """The ids of events that a process was granted, and did not tell before it was killed."""
-    command = [fast_python(), "-c", DIES.format(folders=sys.path), store, namespace, str(documents)]
-    killed = subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=120)
-    assert killed.returncode != 0
-    return list(json.loads(killed.stdout))
-
 
 async def test_an_event_outlives_the_process_that_claimed_it(sqlite_url: str, namespace: str) -> None:
-    store = sqlite_url
-    granted = die(store, namespace, 12)
-    assert [each.split("-")[1] for each in granted] == ["breaking", "update"]
-
-    async with opened(store=store, namespace=namespace) as early:
-        await early.publish("other", "a", 30 * MINUTE)
-        assert early.levels == []  # their process may live
-    async with opened(store=store, namespace=namespace) as room:
-        room.detector.stories.unconfirmed_after = 0
-        await room.publish("more", "b", 31 * MINUTE)
-        assert sorted(event.id for event in room.events) == sorted(granted)
-        reports = {event.level: special_report(event) for event in room.events}
-        assert len(reports["breaking"]["members"]) == reports["breaking"]["items"] == 6
-        assert reports["breaking"]["time"] == "2023-11-14T22:18:20Z"
-        assert reports["breaking"]["item"] == reports["breaking"]["members"][-1]["id"]
-        assert reports["update"]["update"]["items_before"] == 6
-        await room.detector.confirm_events()
-    async with opened(store=store, namespace=namespace) as late:
-        late.detector.stories.unconfirmed_after = 0
-        await late.publish("even more", "c", 32 * MINUTE)
-        assert late.levels == []
+    """It was granted events, and has told nobody."""
+    room_of = partial(opened, store=sqlite_url, namespace=namespace)
+    async with room_of() as silent:
+        for n in range(12):
+            await silent.detector.check(silent.article("fire", f"s{n}", n * MINUTE))
+        granted = [event.id for event in silent.detector.take_events()]
+        assert [each.split("-")[1] for each in granted] == ["breaking", "update"]
+        async with room_of() as early:
+            await early.publish("other", "a", 30 * MINUTE)
+            assert early.levels == []  # the process may live
+        async with room_of() as room:
+            room.detector.stories.unconfirmed_after = 0
+            await room.publish("more", "b", 31 * MINUTE)
+            assert sorted(event.id for event in room.events) == sorted(granted)
+            reports = {event.level: special_report(event) for event in room.events}
+            assert len(reports["breaking"]["members"]) == reports["breaking"]["items"] == 6
+            assert reports["breaking"]["time"] == "2023-11-14T22:18:20Z"
+            assert reports["breaking"]["item"] == reports["breaking"]["members"][-1]["id"]
+            assert reports["update"]["update"]["items_before"] == 6
+            await room.detector.confirm_events()
+        async with room_of() as late:
+            late.detector.stories.unconfirmed_after = 0
+            await late.publish("even more", "c", 32 * MINUTE)
+            assert late.levels == []
 
 
 async def test_events_that_are_taken_and_followed_by_others_count_as_passed_on(shared_url: str, namespace: str) -> None:
     async with opened(store=shared_url, namespace=namespace) as room:
-        for n in range(8):
-            await room.publish("fire", f"s{n}", n * MINUTE)
+        await room.spread("fire", range(8))
     async with opened(store=shared_url, namespace=namespace) as next_room:
         next_room.detector.stories.unconfirmed_after = 0
         await next_room.publish("other", "a", 30 * MINUTE)
@@ -255,15 +226,6 @@ async def test_a_process_does_not_take_over_from_itself() -> None:
             await room.detector.check(room.article("fire", f"s{n}", n * MINUTE))
         await room.detector.finish()
         assert [event.level for event in room.detector.take_events()] == ["breaking"]
-
-
-def test_a_claim_is_read_as_it_was_packed() -> None:
-    extents = Extent(12, 6, 1), Extent(6, 6)
-    receivers = CRAWL, *[b"abcd"] * 100
-    claim = Claim("01" * 8, "update", 0, *extents, TOKENS[0], 3, receivers, START, "23" * 8, 13, 11, 5, "Fire \ud800")
-    second, found = read_claim(TOKENS[0].encode(), pack_claim(7, claim))
-    assert (second, found) == (7, replace(claim, lead="Fire ?"))
-    assert read_claim(b"", pack_claim(7, replace(claim, item=None)))[1].item is None
 
 
 async def test_events_raised_before_the_store_fails_are_not_lost() -> None:

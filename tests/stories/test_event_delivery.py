@@ -1,7 +1,5 @@
 """Delivery of events: no receiver and no death of a process silences the events that follow."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -237,8 +235,7 @@ async def test_the_next_crawl_sends_what_a_receiver_missed(shared_url: str, name
     """Only to that receiver, and only a crawl that has it. Everybody else has the event already."""
     with Receiver(*[503] * 1000) as busy:
         async with crawl(shared_url, namespace, busy.url, receiver.url) as room:
-            for n in range(6):
-                await room.publish("fire", f"s{n}", n * MINUTE)
+            await room.spread("fire", range(6))
         (breaking,) = {*busy.ids}
         busy.requests.clear()
         async with crawl(shared_url, namespace, receiver.url) as other:
@@ -288,7 +285,6 @@ async def test_an_event_of_a_killed_crawl_reaches_its_receiver(
     with BadReceiver(never_answer) as silent, Receiver() as same:
         command = [fast_python(), "-c", DIES.format(folders=sys.path), store, namespace, silent.url, receiver.url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
-            assert process.stdout is not None
             assert process.stdout.readline() == "raised\n"
             async with crawl(store, namespace, receiver.url, same.url) as other:
                 await other.publish("other", "a", 30 * MINUTE)

@@ -1,7 +1,5 @@
 """The summary of an event: one sentence on the newest figure that several independent sources print."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

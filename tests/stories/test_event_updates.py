@@ -1,7 +1,5 @@
 """Updates of events: told once, when coverage doubles or enough sources confirm a changed figure."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
@@ -28,8 +26,7 @@ async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
 
 async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsroom: Newsroom) -> None:
     """Of seven papers and four later ones these are a third."""
-    for n in range(7):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+    await newsroom.spread("fire", range(7), text=toll(4))
     first = await newsroom.publish("fire", "news", 8 * MINUTE, text=toll(12))
     sources = ("news", "other", "more", "fourth", "fifth")
     later = [await newsroom.publish("fire", source, n * MINUTE, text=toll(12)) for n, source in enumerate(sources, 9)]
@@ -62,8 +59,7 @@ async def test_what_has_been_told_is_not_told_again_by_the_next_process(shared_u
             await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 6 else 12))
         assert room.levels == ["breaking", "update"]
     async with opened(store=shared_url, namespace=namespace) as room:
-        for n in range(9, 17):
-            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
+        await room.spread("fire", range(9, 17), text=toll(12))
         assert room.levels == []
         await room.publish("fire", "s17", 17 * MINUTE, text=toll(12))
         assert room.levels == ["update"]
@@ -73,16 +69,14 @@ async def test_pages_of_a_crawl_that_died_raise_nothing_when_they_come_again(sha
     """They rejoin their story, which counts none of them twice."""
     crawl = {"store": shared_url, "namespace": namespace, "delivers_later": True}
     async with opened(run="first", **crawl) as room:
-        for n in range(8):
-            await room.publish("fire", f"s{n}", n * MINUTE)
+        await room.spread("fire", range(8))
         assert room.levels == ["breaking"]  # at the sixth
         story = room.events[0].story.id
     async with opened(run="second", **crawl) as room:  # nothing was delivered
         verdicts = [await room.publish("fire", f"s{n}", n * MINUTE) for n in range(8)]
         assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 7
         assert {verdict.story for verdict in verdicts} == {story}
-        for n in range(8, 11):
-            await room.publish("fire", f"s{n}", n * MINUTE)
+        await room.spread("fire", range(8, 11))
         assert room.levels == []
         await room.publish("fire", "s11", 11 * MINUTE)
         assert room.levels == ["update"]  # twelve sources are twice six
@@ -92,8 +86,7 @@ async def test_pages_of_a_crawl_that_died_raise_nothing_when_they_come_again(sha
 async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace, event_rule="sources") as room:
         room.detector.stories.breaking_over = 8
-        for n in range(7):
-            await room.publish("fire", f"s{n}", n * MINUTE)
+        await room.spread("fire", range(7))
         await room.detector.finish(all_over=True)
         room.events += room.detector.take_events()
         for n in range(7, 40):
@@ -103,8 +96,7 @@ async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespac
 
 async def test_a_toll_that_rises_brings_an_event_back_that_has_ended(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace) as room:
-        for n in range(6):
-            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+        await room.spread("fire", range(6), text=toll(4))
         await room.detector.finish(all_over=True)
         for n in range(6):
             await room.publish("fire", f"s{n}", (n + 200) * MINUTE, text=toll(12 if n < 5 else 4))
@@ -134,8 +126,7 @@ async def test_an_update_is_told_by_a_process_that_came_late_for_the_level(share
         opened(store=shared_url, namespace=namespace) as one,
         opened(store=shared_url, namespace=namespace) as two,
     ):
-        for n in range(5):
-            await one.publish("fire", f"s{n}", n * MINUTE)
+        await one.spread("fire", range(5))
         first, second = Held(one.detector.index), Held(two.detector.index)
         sixth = asyncio.create_task(one.publish("fire", "s5", 5 * MINUTE))
         await first.joined.get()
@@ -148,8 +139,7 @@ async def test_an_update_is_told_by_a_process_that_came_late_for_the_level(share
 
 
 async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None:
-    for n in range(7):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    await newsroom.spread("fire", range(7))
     for n in range(100):
         await newsroom.publish("fire", "s1", 10 * MINUTE + n, url=f"https://www.s1.example/again/{n}")
     assert newsroom.levels == ["breaking"]
@@ -164,8 +154,7 @@ async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom:
     """Also in other words. What stands far below in their texts is no development."""
     body = text("fire")
     denied = f"{body}\nQuillfeather denies it, Inspector Halvorsen told a paper of Tarnfield later that evening."
-    for n in range(6):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
+    await newsroom.spread("fire", range(6), text=body)
     for n in range(3):
         await newsroom.publish("fire", f"b{n}", (10 + n) * MINUTE, text=f"{body}\n{BACKGROUND}")
     for n, told in enumerate((ARREST, ARREST, IN_OTHER_WORDS)):

@@ -1,7 +1,5 @@
 """The news of a document: the sentences that its story had not told, wherever they are shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

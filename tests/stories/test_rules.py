@@ -1,7 +1,5 @@
 """Rules decide which stories are events; owners decide which sources are independent."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

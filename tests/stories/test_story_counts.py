@@ -1,7 +1,5 @@
 """Every store: what is counted of a story, in bounded space, and the same by all stores."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 
@@ -48,14 +46,6 @@ async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index
     assert [each.seen_at - START for each in members] == [0, 60, 10]
     assert members[1].kind == "exact"
     assert (members[2].owner, members[2].changes) == ("b", ("dead: 4 -> 12", "hurt: 1 -> 2"))
-
-
-@pytest.mark.in_memory
-async def test_joining_again_changes_nothing(index: Index) -> None:
-    once = await joined(index, join("copy", 60, "copy.example"))
-    again = [await joined(index, join("copy", 60, "copy.example")) for _ in range(3)]
-    assert again == [once] * 3
-    assert len(await members_in(index, FIRST.id)) == 2
 
 
 @pytest.mark.in_memory
@@ -235,15 +225,6 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(400) == 0
 
 
-@pytest.mark.in_memory
-async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Index) -> None:
-    await joined(index, join("copy", 60, "copy.example"))
-    await index.events.claim(Claim(FIRST.id, "breaking"))
-    await joined(index, join("new", 120, "new.example"))
-    assert await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 60)) is None
-    assert await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
-
-
 async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     assert await index.events.running() == []
@@ -252,7 +233,8 @@ async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     assert await index.events.running() == [story]
     assert await index.events.quiet(START + 119) == []
     assert await index.events.quiet(START + 120) == [story]
-    await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 120))
+    assert await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 60)) is None, "a newer one has joined"
+    assert await index.events.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
     assert await index.events.running() == []
 
 
@@ -281,7 +263,6 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     await index.events.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
     await index.events.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
     granted = await index.events.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
-    assert granted is not None
     assert granted.claim.signalled == Extent(20, 20, 3)
     assert (await joined(index, join("copy", 60, "copy.example"))).signalled == Extent(50, 50, 3)
 

@@ -1,7 +1,5 @@
 """A document that fits two stories makes one of them, and their events are one from then on."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -14,7 +12,6 @@ from documents import overwrite
 from json_lines import read_lines, write_lines
 from newsdesk import BOTH as OF_BOTH
 from newsdesk import BUDGET, MINUTE, STRIKE, Newsroom, opened, text
-from projects import Project
 from scrapy_processes import run_scrapy
 from servers import RedisServer
 
@@ -142,17 +139,6 @@ async def test_a_replay_says_the_same_every_time_and_over_every_store(
 # Final stories
 
 
-SPIDER = f"""
-class News(scrapy.Spider):
-    name = "news"
-    start_urls = ["data:,"]
-
-    def parse(self, response):
-        for source, body in zip("abc", {[BUDGET, STRIKE, OF_BOTH]!r}):
-            yield {{"url": f"https://{{source}}.example/news", "text": body}}
-"""
-
-
 async def publish_three(room: Newsroom) -> list[str | None]:
     texts = {"a": BUDGET, "b": STRIKE, "c": OF_BOTH}
     verdicts = [await room.publish(name, name, MINUTE, text=each) for name, each in texts.items()]
@@ -168,10 +154,6 @@ async def test_a_store_that_is_gone_leaves_what_this_process_knows(
         redis_server.stop()
         assert await room.detector.final_stories() == expected != {}
     assert len([record for record in caplog.records if "final stories cannot be read" in record.message]) == 1
-
-
-def test_a_crawl_counts_the_stories_that_moved(project: Project) -> None:
-    assert project.crawl(SPIDER).neardup["stories_united"] == 1
 
 
 def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 If playwright cannot install it, the tests fail and say what to install: they are never skipped.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

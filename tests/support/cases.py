@@ -1,7 +1,5 @@
 """Cases of tests in text files beside them: one a line, with two blanks between its parts."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

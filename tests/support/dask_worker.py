@@ -4,8 +4,6 @@ A worker kills itself once at each of some moments: just before a file of a repl
 of the scheduler, a folder that notes which moments are over, and how names of files begin.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

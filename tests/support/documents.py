@@ -1,7 +1,5 @@
 """Make documents, fingerprints, members and joins for the tests of the index, and look into what a store keeps."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import random
@@ -120,6 +118,10 @@ class Article:
         return Document(self.id, self.url, self.source, self.title, self.prose, START + self.at, self.url)
 
     @property
+    def member(self) -> Member:
+        return Member(self.id, "https://wire.example/a", "A title", "wire.example", "wire", "duplicate")
+
+    @property
     def prose(self) -> str:
         """Sentences, of which the match has the same share as of the lanes, and one for each figure."""
         if self.short:
@@ -155,7 +157,7 @@ class Article:
             language=self.language.encode() or bytes(2),
         )
 
-    def copy(self, **changes: object) -> Article:
+    def copy(self, **changes: object) -> "Article":
         """Another document, alike but for the changes."""
         return replace(self, **{"serial": -1, **changes})  # type: ignore[arg-type]
 
@@ -194,7 +196,6 @@ async def checked(index: Index, fingerprint: Fingerprint, document: Document) ->
 async def story_of(index: Index, article: Article) -> tuple[str, str | None]:
     """Check a document. Return the story of its match, and the story that proves to be the same one, if any."""
     join = (await decision_on(index, article)).join
-    assert join is not None
     return join.story, join.also and join.also.id
 
 

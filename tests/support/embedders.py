@@ -1,7 +1,5 @@
 """Embedders for tests. The first word of a text decides its vector, so tests say which texts mean the same."""
 
-from __future__ import annotations
-
 import os
 import random
 import threading

@@ -1,7 +1,5 @@
 """Simulate faults between a crawl and its store: a network that tests control, and a clock that times the next try."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable

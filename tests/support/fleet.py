@@ -1,7 +1,5 @@
 """All kinds of stores that keep the contract. Each is started when a test first asks for it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -7,8 +7,6 @@ command is killed. Processes that the command starts by ``sys.executable``, such
 This process ends when its standard input does.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """The blocks of code in the pages of docs/, and crawls with them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts, urls, titles and pages that are made to take long, and what this package does with them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -43,43 +41,29 @@ def numbered(template: str, before: str = "") -> Make:
 
 TEXTS: dict[str, Make] = {
     "marks in mixed order": repeated("\u0316\u0301"),
-    "marks on one letter": repeated("\u0316\u0301\u0327", "a"),
     "Tibetan vowel signs": repeated("\u0f71\u0f74\u0f72", "\u0f40"),
-    "composed Tibetan signs": repeated("\u0f73\u0f71", "\u0f40"),
     "half-width voiced marks": repeated("\uff9e\uff9f", "\uff76"),
     "Hangul jamo": repeated("\u1100\u1161\u11a8"),
     "ligature of 18 characters": repeated("\ufdfa"),
-    "squared words": lambda size: "".join(chr(0x3300 + i % 256) for i in range(size)),
     "every character": lambda size: "".join(chr(0x10000 + i * 7 % 0xFFFFF) for i in range(size)),
-    "one letter": repeated("a"),
     "one token": repeated("word "),
     "no space": numbered("x{}"),
     "distinct words": numbered("w{} "),
-    "digits": repeated("7"),
-    "small numbers": repeated("7 "),
     "distinct numbers": numbered("men {} women "),
-    "number, stop, number": repeated("7."),
     "telephone signs": repeated("+1 "),
     "telephone brackets": repeated("(1"),
-    "dollars": repeated("$5m "),
     "grouped digits": repeated("1 000 "),
     "number words": repeated("two and hundred "),
     "Chinese numerals": repeated("十万四"),
     "day and day": repeated("12 st of "),
     "am und": repeated("5 am und "),
     "empty lines": repeated("\n"),
-    "tiny lines": repeated("a\n"),
-    "distinct lines": numbered("one two three four five six seven eight {}\n"),
     "sentences": repeated("He said so. "),
     "names": repeated("Paris London "),
     "spaces": repeated(" "),
-    "full stops": repeated(". "),
     "Thai": repeated("กา"),
-    "Han": repeated("漢"),
     "addresses": repeated("http://a.com/ "),
     "emoji": repeated("👩\u200d"),
-    "nulls": repeated("\0"),
-    "surrogates": repeated("\ud800"),
     "bidi marks": repeated("\u202e\u2066"),
 }
 URLS: dict[str, Make] = {
@@ -87,39 +71,28 @@ URLS: dict[str, Make] = {
     "query of names": repeated("a&", "http://a.com/?"),
     "long host": repeated("a.", "http://"),
     "Punycode": repeated("xn--a.", "http://"),
-    "slashes": repeated("/", "http://a.com"),
     "dot segments": repeated("../", "http://a.com/"),
-    "per cent": repeated("%20", "http://a.com/"),
     "print form": repeated("/print", "http://a.com"),
     "AMP cache": repeated("a.cdn.ampproject.org/c/s/", "http://"),
     "digits": repeated("1", "http://a.com/"),
 }
-TITLES: dict[str, Make] = {
-    name: TEXTS[name]
-    for name in ("marks in mixed order", "Tibetan vowel signs", "no space", "digits", "day and day", "names")
-}
+TITLES: dict[str, Make] = {name: TEXTS[name] for name in ("marks in mixed order", "no space", "day and day", "names")}
 PAGES: dict[str, Make] = {
     part: repeated(part, before)
     for part, before in (
         ("<meta ", ""),
         ("<meta property=og:title content=''>", ""),
         ("\"<meta \"'<meta '", "<meta "),
-        ("<title>", ""),
         ("<!--", ""),
         ("<script>", ""),
         ("<link rel=canonical ", ""),
-        ("<html lang= ", ""),
         ("9", "<title>&#"),
         ("<", ""),
         (" rel", "<link"),
-        ("<div>", ""),
         ("<s>", ""),
         ("<s>" + "<i>" * 20, ""),
         ("<b style=line-through>", ""),
-        ("</s>", ""),
         ("<h1>", ""),
-        ("<!--", "<h1>"),
-        ("<script>", "<h1>"),
         ("<a '", "<h1>"),
         ("<p>Nobody knows it, as nobody was there at the time.", "<h1>"),
         ("<b>N</b> ", ""),

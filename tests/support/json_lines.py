@@ -1,7 +1,5 @@
 """Files of JSON lines, such as feeds and recorded documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

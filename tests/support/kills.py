@@ -1,20 +1,16 @@
 """Crawls that are killed at a given moment and run again, and the stories that are lost over both."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from news_site import NewsSite, article, page
 from projects import Item, Project
-from servers import wait_until
 
 SPIDER = """
 class News(Pages):
@@ -27,6 +23,7 @@ class News(Pages):
 
 _MOMENTS = '''
 import os
+import signal
 from pathlib import Path
 
 from scrapy import signals
@@ -42,7 +39,6 @@ class Moments:
     def __init__(self, crawler):
         self.notes = Path(crawler.settings["STORED_NOTES"])
         crawler.signals.connect(self.stored, signals.feed_slot_closed)
-        self.kills = crawler.settings["KILL_WITH"]
         name, self.left = crawler.settings["KILL_AT"] or (None, 0)
         if name is not None:
             crawler.signals.connect(self.kill, NAMED[name])
@@ -58,8 +54,7 @@ class Moments:
     def kill(self):
         self.left -= 1
         if self.left == 0:
-            for number in self.kills:
-                os.kill(os.getpid(), number)
+            os.kill(os.getpid(), signal.SIGKILL)
 '''
 
 PROSE = """
@@ -70,19 +65,9 @@ def prose(html, url):
 """
 
 _TITLES = "Ferry aground", "Council budget", "Painter honoured", "Glacier melting", "Railway strike", "School fire"
-_SIGINT, _SIGKILL = 2, 9
 _WHILE_PAGES_COME = "bytes_received", "item_scraped", "document_checked", "item_dropped"
 _AT_THE_END = "spider_idle", "feed_slot_closed", "spider_closed", "feed_exporter_closed", "engine_stopped"
 
-INTERRUPTED = "Ctrl-C twice"
-WAYS: dict[str, dict[str, Any]] = {
-    "one crawl": {},
-    "batches": {"FEED_EXPORT_BATCH_ITEM_COUNT": 5},
-    "JOBDIR": {},
-    INTERRUPTED: {"KILL_WITH": (_SIGINT, _SIGINT)},
-    "two crawls": {},
-}
-"""Ways to crawl, with their settings."""
 
 Moment = tuple[str, int]
 """When a crawl is killed: the n-th time that this signal of Scrapy or of this package is sent."""
@@ -123,9 +108,6 @@ class World:
         html = page(f"{article((self._seed, story))}\n{body}{end}", title)
         self.pages[url] = html.replace("<head>", f"<head><meta name=report content='{story}/{dead}'>")
 
-    def papers(self, *numbers: int) -> list[str]:
-        return [url for url in self.pages if int(url[len("http://paper")]) in numbers]
-
     def age(self) -> None:
         """Change the figures of some pages."""
         for later in self._later:
@@ -135,7 +117,7 @@ class World:
 class Crawls:
     """Crawls of one project over one store. The site is their proxy: it knows its pages by whole urls."""
 
-    def __init__(self, folder: Path, site: NewsSite, store: str, settings: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, site: NewsSite, store: str) -> None:
         self.project = Project(folder)
         self.project.write("news/moments.py", _MOMENTS)
         self.project.write("news/prose.py", PROSE)
@@ -146,8 +128,6 @@ class Crawls:
             "NEARDUP_ACTION": "drop",
             "NEARDUP_EXTRACTOR": "news.prose.prose",
             "KILL_AT": None,
-            "KILL_WITH": (_SIGKILL,),
-            **settings,
             "EXTENSIONS": {"news.moments.Moments": 0, "news.stats_file.StatsFile": 0},
         }
         self.errors: list[str] = []
@@ -171,11 +151,6 @@ class Crawls:
         self.errors += [line for line in log.splitlines() if " ERROR: " in line or "Traceback" in line]
         return process.returncode
 
-    def complete(self, process: subprocess.Popen[str]) -> None:
-        """Wait until a crawl has ended as it should."""
-        if status := self.finish(process):
-            self.errors.append(f"a crawl ended with {status}")
-
     def stored(self, name: str) -> list[Item]:
         """The items in the feeds that a crawl stored."""
         notes = self.project.folder / f"{name}-stored.txt"
@@ -192,56 +167,22 @@ def _lines(path: Path) -> list[Item]:
     return [json.loads(line) for line in lines]
 
 
-@dataclass
-class Outcome:
-    """What a kill and the crawl after it came to."""
-
-    lost: set[str]
-    false_duplicates: list[str]
-    errors: list[str]
-    was_killed: bool
-
-    @property
-    def is_good(self) -> bool:
-        return not (self.lost or self.false_duplicates or self.errors)
-
-
-def kill_and_rerun(
-    folder: Path, site: NewsSite, store: str, moment: Moment, seed: object, way: str = "one crawl"
-) -> Outcome:
-    """Kill a crawl at a moment, crawl again to the end, and compare the feeds. ``way`` is one of ``WAYS``."""
+def kill_and_rerun(folder: Path, site: NewsSite, store: str, moment: Moment, seed: object) -> None:
+    """Kill a crawl at a moment and crawl again to the end: no story is lost, and no copy is one of another story."""
     world = World(seed)
     site.pages.update(world.pages)
-    crawls = Crawls(folder, site, store, WAYS[way])
-    urls, beside = list(world.pages), None
-    if way == "two crawls":
-        urls, served = world.papers(0, 1, 2), len(site.requested)
-        beside = crawls.start(world.papers(3, 4), "beside", DOWNLOAD_DELAY=0.1, CONCURRENT_REQUESTS_PER_DOMAIN=1)
-        wait_until("the crawl beside reads pages", lambda: len(site.requested) > served + 2, seconds=60)
+    crawls = Crawls(folder, site, store)
+    urls = list(world.pages)
     random.Random(repr(seed)).shuffle(urls)
-    job = {"JOBDIR": "job"} if way == "JOBDIR" else {}
-    status = crawls.finish(crawls.start(urls, "killed", KILL_AT=moment, **job))
-    if job:
-        forget_emptied_queues(folder / "job")
-        crawls.complete(crawls.start(urls, "resumed", **job))
-    if beside is not None:
-        crawls.complete(beside)
-    else:  # somebody reads all pages again
-        world.age()
-        site.pages.update(world.pages)
-    crawls.complete(crawls.start(urls, "rerun"))
+    assert crawls.finish(crawls.start(urls, "killed", KILL_AT=moment)) != 0
+    world.age()
+    site.pages.update(world.pages)
+    assert crawls.finish(crawls.start(urls, "rerun")) == 0
+    assert crawls.errors == []
 
-    names = ("killed", "resumed", "beside", "rerun")
+    names = ("killed", "rerun")
     kept = [item for name in names for item in crawls.stored(name)]
     copies = [item for item in kept if item["neardup_status"] == "duplicate"]
     copies += [item for name in names for item in crawls.dropped(name) if item["neardup_status"] == "duplicate"]
-    false = [str(item) for item in copies if item["report"] not in world.printed[item["neardup_match"]]]
-    due = {reports[-1] for reports in world.printed.values()}
-    return Outcome(due - {item["report"] for item in kept}, false, crawls.errors, was_killed=status != 0)
-
-
-def forget_emptied_queues(job: Path) -> None:
-    """Do what docs/howto/jobdir.md says to do before a killed crawl is resumed with its ``JOBDIR``."""
-    for info in job.glob("requests.queue/**/info.json"):
-        if json.loads(info.read_text())["size"] == 0:
-            info.unlink()
+    assert [str(item) for item in copies if item["report"] not in world.printed[item["neardup_match"]]] == []
+    assert {reports[-1] for reports in world.printed.values()} <= {item["report"] for item in kept}

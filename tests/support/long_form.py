@@ -1,7 +1,5 @@
 """How much the tests try: usually a part, and everything if NEARDUP_LONG_TESTS is set in the environment."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import TypeVar

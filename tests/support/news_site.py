@@ -1,7 +1,5 @@
 """A news site on loopback: whatever pages a test asks for, over real HTTP; and articles to put on them."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -72,7 +70,7 @@ class NewsSite:
         self._server.block_on_close = False
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> NewsSite:
+    def __enter__(self) -> "NewsSite":
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 

@@ -1,9 +1,7 @@
 """Make texts, and a detector that collects the events of published texts, for the tests of events."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -50,6 +48,10 @@ class Newsroom:
         verdict = await self.detector.check(self.article(seed, source, at, **more))
         self.events += self.detector.take_events()
         return verdict
+
+    async def spread(self, seed: object, numbers: Iterable[int], source: str = "s", **more: Any) -> list[Verdict]:
+        """Publish an article by sources of these numbers, each at the minute of its number."""
+        return [await self.publish(seed, f"{source}{n}", n * MINUTE, **more) for n in numbers]
 
     async def pass_time(self, begin: float, end: float) -> None:
         """Unrelated news, one a minute."""

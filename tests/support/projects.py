@@ -1,7 +1,5 @@
 """Scrapy projects as users have them: made by ``scrapy startproject``, crawled in a process of their own."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Receivers of events: one that answers as it is told, and some that drip, flood or never answer."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
@@ -54,7 +52,7 @@ class Receiver:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/events"
 
-    def __enter__(self) -> Receiver:
+    def __enter__(self) -> "Receiver":
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return self
 
@@ -89,7 +87,7 @@ class BadReceiver:
         self.requests = 0
         self.cut = threading.Semaphore(0)  # released when a connection is closed by its client
 
-    def __enter__(self) -> BadReceiver:
+    def __enter__(self) -> "BadReceiver":
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 

@@ -1,7 +1,5 @@
 """Python and Scrapy's commands, each in a process of its own that starts fast: see fork_server.py."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
@@ -113,7 +111,6 @@ def _warm_command() -> list[str]:
         encoding="utf-8",
         start_new_session=True,
     )
-    assert server.stdout is not None
     assert server.stdout.readline() == "ready\n"
     register(server.communicate)
     command = [sys.executable, "-I", "-S", str(here / "warm_python.py"), str(socket)]

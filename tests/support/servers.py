@@ -1,9 +1,6 @@
 """Real servers for the tests: started in a folder of their own, found by polling PING, killed at the end."""
 
-from __future__ import annotations
-
 import importlib.util
-import os
 import random
 import shutil
 import signal
@@ -14,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from redis import Redis
-from redis.cluster import key_slot
 from redis.exceptions import RedisError
 
 STARTUP_SECONDS = 20
@@ -88,7 +84,6 @@ class RedisServer:
         self.port = port or free_port()
         self.socket = folder / "redis.sock"
         self.password = password
-        self._environment: dict[str, str] | None = None
         self._command = [
             *(binary or redis_binary(), "--bind", "127.0.0.1", "--port", str(self.port)),
             *("--unixsocket", str(self.socket), "--dir", str(folder), "--save", "", "--appendonly", "no"),
@@ -114,10 +109,10 @@ class RedisServer:
         with self.client() as client:
             client.execute_command(*command)
 
-    def start(self) -> RedisServer:
+    def start(self) -> "RedisServer":
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "redis.log").open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._environment)
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
         deadline = time.monotonic() + STARTUP_SECONDS
         while not self._answers():
             if time.monotonic() > deadline or self._process.poll() is not None:
@@ -148,35 +143,7 @@ class RedisServer:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
-        assert self._process is not None
         self._process.send_signal(number)
-
-
-class WrongClock(RedisServer):
-    """With a clock that a test sets. It needs libfaketime, a package of Debian and of most other systems."""
-
-    def __init__(self, folder: Path, offset: str) -> None:
-        """Raise FileNotFoundError if the library is missing. For ``offset`` see ``set_clock``."""
-        super().__init__(folder)
-        given = os.environ.get("NEARDUP_TEST_FAKETIME")
-        library = given or next(map(str, Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
-        if library is None:
-            raise FileNotFoundError("libfaketime is not installed")
-        self._offset = folder / "offset"
-        self._environment = {
-            **os.environ,
-            "LD_PRELOAD": library,
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            "FAKETIME_TIMESTAMP_FILE": str(self._offset),
-            "FAKETIME_NO_CACHE": "1",
-        }
-        self.set_clock(offset)
-
-    def set_clock(self, offset: str) -> None:
-        """Let the clock differ from that of the machine by an offset such as ``+1h``."""
-        written = self._offset.with_suffix(".new")
-        written.write_text(offset)
-        written.replace(self._offset)  # the server may read it at any time
 
 
 # Several real servers that are one store: a Cluster; and one with TLS
@@ -186,13 +153,13 @@ _SLOTS = 16384
 
 
 class Cluster:
-    """Three masters, and replicas that a test adds."""
+    """Three masters."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.nodes = [self._node() for _ in range(3)]
 
-    def _node(self) -> RedisServer:
+    def _node(self) -> "RedisServer":
         options = "--cluster-enabled", "yes", "--cluster-node-timeout", "1000"
         return RedisServer(self._folder / f"node-{(port := free_cluster_port())}", *options, port=port)
 
@@ -200,7 +167,7 @@ class Cluster:
     def url(self) -> str:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
 
-    def start(self) -> Cluster:
+    def start(self) -> "Cluster":
         step = -(-_SLOTS // len(self.nodes))
         for number, node in enumerate(self.nodes):
             node.start()
@@ -215,36 +182,9 @@ class Cluster:
             info = client.cluster("INFO")
         return bool(info["cluster_state"] == "ok" and int(info["cluster_known_nodes"]) == len(self.nodes))
 
-    def master_of(self, key: str) -> RedisServer:
-        """Return the node that has the slot of a key, unless another one has taken over."""
-        return self.nodes[key_slot(key.encode()) // -(-_SLOTS // 3)]
-
-    def add_replica(self, master: RedisServer) -> RedisServer:
-        """Return a new node that has all that a master has at this time."""
-        replica = self._node().start()
-        self.nodes.append(replica)
-        replica.execute("CLUSTER", "MEET", "127.0.0.1", master.port)
-        with replica.client() as client, master.client() as known:
-            identity = known.execute_command("CLUSTER", "MYID")
-
-            def follows() -> bool:
-                client.execute_command("CLUSTER", "REPLICATE", identity)
-                return True
-
-            wait_until("the replica knows its master", follows)
-            wait_until("the replica has all", lambda: client.info("replication")["master_link_status"] == "up")
-            known.wait(1, 10_000)
-        wait_until("all know the replica", lambda: all(_knows_replica(each, identity) for each in self.nodes))
-        return replica
-
     def stop(self) -> None:
         for node in self.nodes:
             node.stop()
-
-
-def _knows_replica(node: RedisServer, master: bytes) -> bool:
-    with node.client() as client:
-        return bool(client.execute_command("CLUSTER", "REPLICAS", master))
 
 
 class TLSServer(RedisServer):

@@ -1,7 +1,5 @@
 """A stand-in for every chat and mail server: it takes what Apprise sends, over HTTPS, HTTP or SMTP."""
 
-from __future__ import annotations
-
 import email.policy
 import json
 import socketserver
@@ -76,7 +74,7 @@ class Services:
             "NO_PROXY": "",
         }
 
-    def __enter__(self) -> Services:
+    def __enter__(self) -> "Services":
         for server in self._servers:
             server.daemon_threads = True
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

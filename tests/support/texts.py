@@ -1,7 +1,5 @@
 """Texts made of random words, detectors of any preset, and the command as a process: for the tests of the presets."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -6,8 +6,6 @@ This process has the input, outputs, signals and exit status of the command. It 
 a program that starts fast.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

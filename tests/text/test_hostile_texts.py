@@ -1,7 +1,5 @@
 """No text, url, title or page holds the loop: what is read takes linear time, and memory has a bound in bytes."""
 
-from __future__ import annotations
-
 import sys
 import tracemalloc
 from typing import Any

@@ -1,8 +1,5 @@
 """Questions to a window: what they answer, on every store. test_ask_laws.py has the laws of the cursor."""
 
-from __future__ import annotations
-
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -198,13 +195,3 @@ async def test_a_log_that_is_full_forgets_the_oldest_and_says_so(
     assert late["gap"]
     assert not (await ask.stories(late["next"]))["gap"]
     assert 99 <= len(late["stories"][0]["joined"]) + late["gone"] <= 200
-
-
-async def test_a_question_that_is_cancelled_leaves_the_window_usable(room: Newsroom, ask: Ask) -> None:
-    await publish_fire(room)
-    asked = [asyncio.create_task(ask.stories()) for _ in range(5)]
-    await asyncio.sleep(0)
-    for each in asked:
-        each.cancel()
-    await asyncio.gather(*asked, return_exceptions=True)
-    assert len((await ask.stories())["stories"]) == 1

@@ -1,7 +1,5 @@
 """Whatever crawls do meanwhile, whoever asks on with a cursor is told everything once, and is told of each gap."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import uuid

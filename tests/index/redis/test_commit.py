@@ -1,9 +1,6 @@
 """Whoever reads, decides and commits overlooks nothing that others do meanwhile, and nothing is counted twice."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.redis.store import RedisClient, RedisStore
+from scrapy_neardup.index.redis.store import RedisClient
 from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
@@ -51,8 +48,7 @@ class Interruptions:
         return answers
 
 
-class Interrupt(Protocol):
-    def __call__(self, index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions: ...
+Interrupt = Callable[..., Interruptions]
 
 
 @pytest.fixture
@@ -62,8 +58,6 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
     monkeypatch.setattr("scrapy_neardup.index.run.BEAT_SECONDS", 0.05)
 
     def start(index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions:
-        assert isinstance(index.store, RedisStore)
-        assert index.store.client is not None
         made = Interruptions(index.store.client, steps, loses_answers)
         monkeypatch.setattr(index.store.client, "send", made.send)
         return made
@@ -85,7 +79,6 @@ async def test_a_copy_that_others_register_before_the_commit_is_seen(
     first = Article(at=HOUR)
     interruptions = interrupt(ours, lambda: check(theirs, first))
     match = await check(ours, first.copy(at=HOUR + hours * HOUR))
-    assert match is not None
     assert match.original == first.id
     assert interruptions.written == [False, True]
 
@@ -99,7 +92,6 @@ async def test_a_copy_is_seen_whichever_bits_of_its_keys_name_no_shard(
     first = next(each for each in (Article(f"{n}", short=True) for n in range(99)) if is_odd(each))
     interruptions = interrupt(ours, lambda: check(theirs, first))
     match = await check(ours, first.copy())
-    assert match is not None
     assert match.original == first.id
     assert interruptions.written == [False, True]
 
@@ -128,9 +120,7 @@ async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_small
     """Somebody registers another copy each time that more than two of them are under way."""
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     copied, copies = Article("copied"), 0
-    assert isinstance(ours.store, RedisStore)
     client = ours.store.client
-    assert client is not None
     send = client.send
 
     async def send_late(calls: Sequence[Call | Commit]) -> list[object]:
@@ -157,7 +147,6 @@ async def test_a_commit_whose_answer_was_lost_counts_once(
     first, copy = Article(), Article()
     assert await check(index, first) is None
     match = await check(index, copy)
-    assert match is not None
     assert match.original == first.id
     assert (await index.summary()).documents == 2
 
@@ -180,7 +169,12 @@ async def test_a_copy_of_a_document_that_has_to_be_tried_again_is_tried_again_to
 @pytest.mark.parametrize("change", ["join", "claim", "unite", "vanish"])
 @pytest.mark.parametrize("step", ["join", "claim", "unite"])
 async def test_a_story_that_others_change_is_read_again(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis, step: str, change: str, interrupt: Interrupt
+    open_index: OpenIndex,
+    redis_url: str,
+    redis_keys: Redis,
+    step: str,
+    change: str,
+    interrupt: Interrupt,
 ) -> None:
     other = await open_index(redis_url)
     await joined(other, join("a", MINUTE, "a.example"))
@@ -263,7 +257,6 @@ async def test_a_copy_counts_as_its_match_although_that_was_delivered_and_its_cr
     await second.open()
 
     async def end() -> None:
-        assert first.delivery is not None
         first.delivery.deliver([original.id])
         await first.close()
 

@@ -1,11 +1,10 @@
 """Whatever happens to a Redis: no item waits long, none is a false duplicate, and the store is found again."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,12 @@ from redis import Redis
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Verdict
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
 from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.story import Claim, Join, Member, Story
+from scrapy_neardup.story import Claim, Join, Story
 from scrapy_neardup.tools.ask import Ask
 
 TIMEOUT = 3.0  # seconds: enough for a busy machine
@@ -240,16 +239,6 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
 # Keys with our names that are of another type
 
 
-def _member(article: Article) -> Member:
-    return Member(article.id, "https://wire.example/a", "A title", "wire.example", "wire", "duplicate")
-
-
-def _others_key(redis_keys: Redis, namespace: str, kind: str) -> str:
-    name = f"{{neardup:{namespace}:{CONFIG}}}:{kind}"
-    redis_keys.set(name, "somebody else's")
-    return name
-
-
 KINDS = [f"records:{START // HOUR}", f"bands:{START // GENERATION}", "events", "outbox", f"learned:{b'site'.hex()}"]
 
 
@@ -258,13 +247,14 @@ KINDS = [f"records:{START // HOUR}", f"bands:{START // GENERATION}", "events", "
 async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis, namespace: str, kind: str
 ) -> None:
-    name = _others_key(redis_keys, namespace, kind)
+    name = f"{{neardup:{namespace}:{CONFIG}}}:{kind}"
+    redis_keys.set(name, "somebody else's")
     index = await open_index(redis_url)
     original, copy = Article(), Article(at=MINUTE)
 
     async def use_all() -> None:
         await check(index, original)
-        await joined(index, Join(_member(original), _member(copy)))
+        await joined(index, Join(original.member, copy.member))
         await index.events.claim(Claim(original.id, "watch", token="t"))
         await index.events.running()
         await index.learned.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
@@ -273,3 +263,40 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
         await use_all()
     assert not isinstance(raised.value, StoreUnavailable)
     assert redis_keys.get(name) == b"somebody else's"
+
+
+PATIENCE = 10.0
+
+
+async def crawl(store: str) -> NearDupDetector:
+    detector = NearDupDetector(NearDupSettings(store=store, store_timeout=PATIENCE, action="drop"), delivers_later=True)
+    await detector.open()
+    return detector
+
+
+def page(detector: NearDupDetector, story: object, source: object) -> Document:
+    return detector.document(text(story, 40), url=f"https://{source}.example/{story}", title=f"News of {story}")
+
+
+@pytest.mark.slow
+async def test_a_server_that_evicts_keys_costs_no_item_and_makes_no_false_duplicate(redis_server: RedisServer) -> None:
+    with redis_server.client() as client:
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 600_000)
+        detector, verdicts = await crawl(redis_server.url), Counter[str]()
+        printed = set[object]()
+        for number in range(400):
+            story = number // 2 if number % 4 else number // 4  # half of them new, the others of any age
+            document = page(detector, story, f"paper{number}")
+            verdict = await detector.check(document)
+            verdicts[verdict.status] += 1
+            if verdict.would_drop:
+                assert verdict.match_url.rpartition("/")[2] == str(story)
+                assert story in printed
+            else:
+                detector.delivery.deliver([document.id])
+                printed.add(story)
+        assert client.info("stats")["evicted_keys"] > 0
+    assert verdicts["duplicate"] > 0
+    assert verdicts["original"] > len(printed), "the server has removed what was known"
+    await detector.close()

@@ -1,10 +1,9 @@
 """The SQLite file: of which version it is, what damage costs, who waits for whom, and files that may only be read."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sqlite3
+import time
 from collections.abc import Awaitable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,10 +17,15 @@ from newsdesk import opened
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite_file import APPLICATION
+from scrapy_neardup.index.store import (
+    Call,
+    Client,
+    answers,
+)
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
 from scrapy_neardup.records.life import DELIVERED
-from scrapy_neardup.story import Claim, Join, Member
+from scrapy_neardup.story import Claim, Join
 
 SOURCE = digest("wire.example", 4)
 
@@ -41,16 +45,12 @@ def _content(file: Path) -> bytes:
     return file.read_bytes()
 
 
-def _member(article: Article) -> Member:
-    return Member(article.id, "https://wire.example/a", "A title", "wire.example", "wire", "duplicate")
-
-
 async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Article]:
     """A store with an original, a copy and their story."""
     index = await open_index(f"sqlite:///{file}")
     original, copy = Article(source="wire.example"), Article(at=MINUTE)
     await check(index, original)
-    JOINS[copy.id] = Join(_member(original), _member(copy))
+    JOINS[copy.id] = Join(original.member, copy.member)
     await check(index, copy)
     return index, original, copy
 
@@ -105,7 +105,7 @@ async def test_damage_of_any_entry_stops_nothing(
         other = Article(f"other {serial}", at=serial)
         assert await check(index, other) is None, name
         assert await check(index, other.copy(at=serial + 0.5)) is not None
-        assert (await joined(index, Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
+        assert (await joined(index, Join(other.member, other.copy(at=serial + 0.7).member))).items == 2
         for question in (
             index.events.running(),
             index.events.ended(0),
@@ -114,7 +114,7 @@ async def test_damage_of_any_entry_stops_nothing(
         ):
             await question
         try:
-            await joined(index, Join(_member(original), _member(copy.copy(at=serial))))
+            await joined(index, Join(original.member, copy.copy(at=serial).member))
         except StoreError as error:
             assert original.id in str(error)  # noqa: PT017
         await index.events.take_over(0)
@@ -123,13 +123,8 @@ async def test_damage_of_any_entry_stops_nothing(
         await index.documents.records()
         await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
         texts = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert len(texts) == len(set(texts)) or all(
-            "A member of a story is left out" in each for each in _repeated(texts)
-        )
-
-
-def _repeated(texts: list[str]) -> list[str]:
-    return [text for text in texts if texts.count(text) > 1]
+        repeated = [each for each in texts if texts.count(each) > 1]
+        assert all("A member of a story is left out" in each for each in repeated)
 
 
 # Locks
@@ -252,3 +247,30 @@ async def test_damaged_data_do_not_count_as_a_lost_store(file: Path, caplog: pyt
     assert verdicts[0].reason == "store-unavailable"
     (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
     assert warning.startswith(f"A document passes unchecked: {file}: ")
+
+
+async def test_keys_expire_and_are_made_anew(
+    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = await open_index(sqlite_url)
+    key = index.layout.name("one")
+    write, read = Call("HSET", key, ("f", b"1")), Call("HGETALL", key)
+    await index.store.ask(lambda client: answers(client, [write, Call("EXPIRE", key, (60,))]))
+    now = time.time
+    monkeypatch.setattr("time.time", lambda: now() + 61)
+    assert await index.store.ask(lambda client: answers(client, [read]), reads=True) == [{}]
+    again = Call("HSET", key, ("g", b"2"))
+    assert (await index.store.ask(lambda client: answers(client, [again, read])))[1] == {b"g": b"2"}
+
+
+async def test_a_step_that_fails_leaves_nothing_in_a_file(open_index: OpenIndex, sqlite_url: str) -> None:
+    index = await open_index(sqlite_url)
+    key = index.layout.name("one")
+
+    async def steps(client: Client) -> None:
+        await answers(client, [Call("HSET", key, ("f", b"1"))])
+        raise StoreError("on purpose")
+
+    with pytest.raises(StoreError, match="on purpose"):
+        await index.store.ask(steps)
+    assert await index.store.ask(lambda client: answers(client, [Call("HLEN", key)])) == [0]

@@ -1,7 +1,5 @@
 """A store without a file, one that cannot be read when it is opened, and one that a fork has taken over."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import sqlite3

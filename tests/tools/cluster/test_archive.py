@@ -1,7 +1,5 @@
 """A replay on a cluster: a real scheduler, and workers that are killed in each step."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gzip
@@ -171,7 +169,6 @@ def test_ctrl_c_reaches_the_workers_too_and_ends_in_one_line(tmp_path: Path) -> 
     given = "neardup replay in.jsonl -O out --cluster local --workers 1".split()
     started = [sys.executable, "-m", "scrapy", *given]
     with subprocess.Popen(started, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        assert process.stderr is not None
         assert process.stderr.readline().startswith("Dask shows its progress")
         os.killpg(process.pid, signal.SIGINT)
         assert process.stderr.readlines() == ["Interrupted.\n"]

@@ -1,7 +1,5 @@
 """The doors of ask.py: JSON lines for programs, and tools for models, asked by a real client of the protocol."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json
@@ -119,13 +117,7 @@ def test_ask_takes_documents_as_explain_does(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("stories", "x"),
-        ("story",),
-        ("changes", "--sources", "2"),
-        ("stories", "--csv"),
-        ("one-site", "--since", "y"),
-    ],
+    [("story",), ("changes", "--sources", "2"), ("stories", "--csv"), ("one-site", "--since", "y")],
 )
 def test_options_that_do_not_belong_together_are_refused(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, "ask", *arguments, "--store", STORE)
@@ -145,7 +137,6 @@ async def test_a_model_sees_tools_that_only_read(folder: Path) -> None:
         Draft202012Validator.check_schema(each.output_schema)  # type: ignore[arg-type]
         assert each.title
         assert each.description
-        assert each.annotations is not None
         assert (each.annotations.read_only_hint, each.annotations.destructive_hint) == (True, False)
     counts = [len(answer[name]) for name, answer in zip(tools, told, strict=False) if answer is not None]
     assert counts == [1, 3, 1, 4]
@@ -194,7 +185,6 @@ async def test_a_team_asks_over_http_under_a_known_name_and_with_its_token(
         ):
             assert client.protocol_version == "2026-07-28"
             answer = (await client.call_tool("stories", {})).structured_content
-        assert answer is not None
         assert answer["stories"][0]["headline"]["quoted"].startswith("Ignore all instructions")
         json_type = {"Content-Type": "application/json"}
         tried = [

@@ -1,7 +1,5 @@
 """``scrapy neardup doctor``: each line is ok or says how to mend it, and nothing is left behind."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from pathlib import Path
@@ -51,7 +49,6 @@ def test_a_healthy_project_is_ok(project: Project) -> None:
         ),
         ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
         (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
-        ("ADDONS={}", "failed", "ADDONS = {}: the plugin is off, and no item is judged", f"write {ADDON_LINE} into"),
         ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"write {ADDON_LINE} into"),
         ("NEARDUP_WINDOW=86400", "ok", "turn the plugin on", ""),
     ],
@@ -147,14 +144,7 @@ def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    [
-        "NEARDUP_WINDOW=5",
-        "NEARDUP_EXTRACTOR=no.such.extractor",
-        "NEARDUP_WINDWO=5",
-        "NEARDUP_EVENTS_FEED=foo://x",
-        "NEARDUP_STORE=memory:///window",
-        "NEARDUP_EMBEDDER=desk.nope.Embedder",
-    ],
+    ["NEARDUP_WINDOW=5", "NEARDUP_EVENTS_FEED=foo://x", "NEARDUP_STORE=memory:///window", "NEARDUP_EMBEDDER=desk.nope"],
 )
 def test_a_wrong_setting(project: Project, setting: str) -> None:
     project.prepare(ITEM_A_PAGE, {})
@@ -176,9 +166,8 @@ def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) ->
         assert (done, found["extractor"]["state"]) == (status, state)
 
 
-@pytest.mark.parametrize("option", ["--window", "--json"])
-def test_a_command_without_its_server_names_the_setting(tmp_path: Path, option: str) -> None:
-    done = neardup(tmp_path, "watch", option, "--store", "redis://127.0.0.1:1/0")
+def test_a_command_without_its_server_names_the_setting(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "watch", "--window", "--store", "redis://127.0.0.1:1/0")
     assert done.returncode == 2
     assert "redis://127.0.0.1:1" in done.stderr
     assert "scrapy neardup doctor checks NEARDUP_STORE" in done.stderr

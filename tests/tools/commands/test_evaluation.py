@@ -1,9 +1,9 @@
-"""The measures against values worked out by hand, their laws, and what is said of labels that cannot be relied on."""
-
-from __future__ import annotations
+"""``eval`` and ``explain``: the measures by hand, labels that cannot be relied on, and the commands themselves."""
 
 import json
 import re
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from json_lines import write_lines
-from newsdesk import made_up, text
+from news_site import article
+from newsdesk import made_up, report, text
+from scrapy_processes import run_scrapy
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.commands.eval import Score, b_cubed, best_threshold, evaluate, mean, online, pairwise
+from scrapy_neardup.tools.commands.eval import Score, b_cubed, best_threshold, evaluate, online, pairwise
 from scrapy_neardup.tools.commands.explain import as_stored, explain_pair
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
 from scrapy_neardup.tools.lab.replay import RecordedPage, document_of
@@ -28,16 +30,9 @@ FERRY = (
     "until dawn. The captain told the coast guard that a door of the car deck had stood open. Fishermen from three "
     "villages pulled most of the passengers out, and a hospital ship took the injured to the mainland."
 )
-COMET = (
-    "Astronomers at the southern observatory have found a comet that nobody had expected before next year. It will "
-    "pass the orbit of Mars in spring and may be seen without a telescope for about a week. Its tail holds more "
-    "carbon than any other on record, the team writes in a paper that came out yesterday."
-)
-BAKERY = (
-    "The oldest bakery of the town closes after four generations because no apprentice wants to rise at two in the "
-    "morning. The owner hopes that a museum takes the stone oven, which was built before the railway came. On the last "
-    "day customers stood in a queue around the market square for a loaf of rye bread."
-)
+
+
+COMET = article("comet", 45)
 
 
 def approx(precision: float, recall: float, f1: float) -> Any:
@@ -53,19 +48,13 @@ CLUSTERS = ["A", "A", "A", "B", "B", None]
 PREDICTED = [0, 0, 2, 0, 4, 4]
 
 
-def test_pairwise_by_hand() -> None:
+def test_the_measures_by_hand() -> None:
     # Found: 01, 03, 13, 45; right: 01. Wanted: 01, 02, 12, 34.
     assert numbers(pairwise(CLUSTERS, PREDICTED)) == approx(1 / 4, 1 / 4, 1 / 4)
-
-
-def test_b_cubed_by_hand() -> None:
     # Purity: 2/3, 2/3, 1, 1/3, 1/2. Completeness: 2/3, 2/3, 1/3, 1/2, 1/2.
     precision, recall = (19 / 6) / 5, (8 / 3) / 5
     f1 = 2 * precision * recall / (precision + recall)
     assert numbers(b_cubed(CLUSTERS, PREDICTED)) == approx(precision, recall, f1)
-
-
-def test_online_by_hand() -> None:
     # 1 right; 3 to the wrong cluster; 4 missed; 5 (background) linked to a labelled document; 2 right.
     score = online(CLUSTERS, [None, 0, 1, 0, None, 3])
     assert numbers(score) == approx(2 / 4, 2 / 3, 4 / 7)
@@ -85,29 +74,6 @@ def page(number: int, text: str, reason: Any = None, site: str = "") -> Recorded
     return RecordedPage(
         RecordedDocument(number, f"feed.jsonl:{number}", f"d{number}", url, "", None, text, None, None), text, reason
     )
-
-
-def edited(text: str, seed: int) -> str:
-    words = text.split()
-    words[3 + seed] = f"changed{seed}"
-    return " ".join(words)
-
-
-async def test_evaluation_of_copies_and_a_stranger() -> None:
-    pages = [page(n, edited(FERRY, n)) for n in range(4)] + [page(4 + n, edited(COMET, n)) for n in range(3)]
-    pages.append(page(9, BAKERY))
-    evaluation = await evaluate(pages, NearDupSettings(store="redis://nowhere.invalid"), range(3))
-    scores = evaluation.scores(["ferry"] * 4 + ["comet"] * 3 + [None])
-    assert all(numbers(mean(each)) == approx(1, 1, 1) for each in scores.values())
-    assert len({order.positions for order in evaluation.orders}) == 3
-    assert evaluation.bytes is not None
-
-
-async def test_a_missed_copy_costs_recall_and_a_false_one_precision() -> None:
-    pages = [page(1, FERRY), page(2, edited(FERRY, 1)), page(3, COMET)]
-    evaluation = await evaluate(pages, NearDupSettings(), [0])
-    assert numbers(*evaluation.scores(["x", "x", "x"])["online"]) == approx(1, 0.5, 2 / 3)
-    assert numbers(*evaluation.scores(["x", "y", "z"])["online"]) == approx(0, 1, 0)
 
 
 def prose(seed: str, words: int) -> str:
@@ -143,14 +109,6 @@ def written(tmp_path: Path, *rows: Row | str | bytes) -> Path:
     return path
 
 
-def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
-    path = written(tmp_path, row(1, merged=7), row(2, merged=7), row(3, "B", merged=7))
-    documents, clusters = read_labelled(path)
-    assert [document.id for document in documents] == ["d1", "d2", "d3"]
-    assert clusters == ["A", "A", "B"]
-    assert read_labelled(path, "merged")[1] == ["7", "7", "7"]
-
-
 @pytest.mark.parametrize(
     ("rows", "line", "message"),
     [
@@ -170,13 +128,6 @@ def test_labels_that_cannot_be_relied_on(tmp_path: Path, rows: list[Any], line: 
         read_labelled(path)
     assert f"{path}:{line}: " in str(error.value)
     assert message in str(error.value)
-
-
-def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": 1, "text": FERRY}, {"id": 2, "text": COMET})
-    assert [document.id for document in read_background([path, path])] == [1, 2, 1, 2]
-    with pytest.raises(InputError, match=r"labelled\.jsonl:1: not JSON"):
-        read_background([written(tmp_path, "{")])
 
 
 def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> None:
@@ -208,15 +159,6 @@ async def compare(first: RecordedPage, second: RecordedPage, settings: NearDupSe
     detector = NearDupDetector(replace(settings, store="memory://"))
     a, b = (as_stored(detector, document_of(each, detector)) for each in (first, second))
     return SimpleNamespace(**explain_pair(detector, a, b))
-
-
-async def test_comparison_of_an_abridged_copy() -> None:
-    whole = f"By our reporter\n{FERRY}\n{COMET}"
-    comparison = await compare(document(whole), document(COMET), NearDupSettings())
-    assert (comparison.status, comparison.kind) == ("duplicate", "abridged")
-    assert comparison.containment == pytest.approx(1, abs=0.1)
-    assert comparison.resemblance == pytest.approx(len(COMET) / len(FERRY + COMET), abs=0.15)
-    assert any(line.startswith("containment ") and line.endswith(" >= threshold = 0.45") for line in comparison.why)
 
 
 async def test_comparison_names_what_changed() -> None:
@@ -281,3 +223,151 @@ async def test_a_scope_that_excludes_the_pair_is_named() -> None:
     copies = [document(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
     comparison = await compare(*copies, NearDupSettings(scope="same-source"))
     assert comparison.why[-1] == "NEARDUP_SCOPE = same-source allows no match of two sources"
+
+
+Neardup = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def story(seed: int, words: int = 150) -> str:
+    """Words of no story but this one."""
+    return " ".join(made_up(seed, words))
+
+
+def edited(text: str, number: int) -> str:
+    words = text.split()
+    words[number * 7 % len(words)] = f"edit{number}"
+    return " ".join(words)
+
+
+@pytest.fixture
+def neardup(tmp_path: Path) -> Neardup:
+    """Runs the command outside any project, in a folder of its own."""
+
+    def run(*arguments: str, code: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        done = run_scrapy(tmp_path, "neardup", *arguments, environment={"COLUMNS": "160", **(env or {})})
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    """Two clusters of four copies, the second of which people know by two names; and a story of its own."""
+    rows: list[dict[str, Any]] = []
+    for cluster, seed in (("ferry", 1), ("storm", 2), ("gale", 2), ("chess", 3)):
+        for number in range(1 if cluster == "chess" else 4):
+            rows.append(
+                {
+                    "id": f"{cluster}{number}",
+                    "url": f"https://{cluster}{number}.example/",
+                    "text": edited(story(seed), number + len(rows)),
+                    "cluster": cluster,
+                    "merged": "storm" if cluster == "gale" else cluster,
+                }
+            )
+    return write_lines(tmp_path / "gold.jsonl", rows)
+
+
+def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
+    found, of_stories = (
+        json.loads(neardup("eval", str(gold), "--label", label, "--seeds", "2", "--json").stdout)
+        for label in ("cluster", "merged")
+    )
+    assert (found["documents"], found["background"], found["errors"], found["orders"]) == (13, 0, 0, 2)
+    assert (found["clusters"], of_stories["clusters"]) == (4, 3)
+    merged = of_stories["protocols"]
+    assert tuple(merged) == ("online", "pairwise", "b-cubed")
+    for protocol in merged:
+        assert {merged[protocol][name] for name in ("precision", "recall", "f1")} == {1.0}
+        assert merged[protocol]["f1_by_order"] == [1.0] * 2
+    # Storm and gale are one story: of the 6 + 28 pairs in stories, 6 + 12 are in clusters.
+    assert found["protocols"]["pairwise"]["precision"] == round(18 / 34, 4)
+    assert found["protocols"]["pairwise"]["recall"] == 1
+    assert found["bytes"] > 0
+
+
+def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
+    rows = [{"id": "copy", "text": edited(story(3), 5)}, *({"id": n, "text": story(50 + n)} for n in range(5))]
+    background = write_lines(tmp_path / "background.jsonl", rows)
+    given = "--label", "merged", "--background", str(background), "--seeds", "1"
+    found = json.loads(neardup("eval", str(gold), *given, "--json").stdout)
+    assert (found["documents"], found["background"]) == (13, 6)
+    online = found["protocols"]["online"]
+    # 3 + 7 links are right; one more, of the copy and the chess story, is not.
+    assert (online["precision"], online["recall"]) == (round(10 / 11, 4), 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged"),
+        (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
+        (["-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'], 'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be'),
+        (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
+    ],
+)
+def test_eval_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[str], message: str) -> None:
+    done = neardup("eval", str(gold), *arguments, code=2)
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_eval_tells_the_best_threshold(neardup: Neardup, tmp_path: Path) -> None:
+    # Pairs of copies, and a pair that shares two thirds of its words: no copy, say the labels.
+    shared = f"{story(9)} {story(12)}"
+    texts = {"a": [story(1), edited(story(1), 3)], "b": [f"{shared} {story(10)}"], "c": [f"{shared} {story(11)}"]}
+    rows = [
+        {"id": f"{name}{n}", "text": text, "cluster": name}
+        for name, each in texts.items()
+        for n, text in enumerate(each)
+    ]
+    path = str(write_lines(tmp_path / "shared.jsonl", rows))
+    printed = neardup("eval", path).stdout
+    assert "Best threshold for copies: 0.7. The present one is 0.45\n" in printed
+    assert "4 documents, mean of 5 orders" in printed
+    assert [printed.count(protocol) for protocol in ("online", "pairwise", "b-cubed")] == [1, 1, 1]
+
+
+def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"By A. Writer\n{story(1)}\n{story(2)}")
+    (tmp_path / "b.html").write_text(f"<title>Two storms</title><body><article><p>{story(1)}</p></article></body>")
+    printed = neardup("explain", "a.txt", "b.html").stdout
+    assert "B  Two storms\n" in printed, "as a crawl reads the page"
+    assert "B after A: duplicate/abridged\n" in printed
+    assert "\n  containment 1.00 >= threshold = 0.45\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone.html", "there is no such file"),
+        ("gold.jsonl", "name one, as gold.jsonl#ferry0"),
+        ("gold.jsonl#nobody", "no line has the id 'nobody'"),
+    ],
+)
+def test_explain_says_what_is_wrong(neardup: Neardup, gold: Path, name: str, message: str) -> None:
+    done = neardup("explain", name, "gold.jsonl#storm0", code=2)
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Reports in other words
+
+
+def names(seed: object, count: int) -> str:
+    return " ".join(word.capitalize() for word in made_up(seed, count))
+
+
+def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
+    """Two reports begin two stories, and long after that a third shows that they are one."""
+    rows = []
+    for event in range(12):
+        shared, one, other = names((event, "shared"), 4), names((event, 1), 4), names((event, 2), 4)
+        for number, words in enumerate((f"{shared} {one}", f"{shared} {other}", f"{shared} {one} {other}"[:-8])):
+            rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
+    write_lines(tmp_path / "gold.jsonl", rows)
+    # Documents that are judged together know their final stories, so there must be many.
+    write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(150)])
+    found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "1", "--json").stdout
+    assert json.loads(found)["protocols"]["pairwise"]["recall"] == 1

@@ -1,7 +1,5 @@
 """What a user meets first: a window that is not there, an id that is not there, long lines."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -78,7 +76,6 @@ def test_an_empty_file_does_not_become_a_window(tmp_path: Path, option: str) -> 
 def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(project: Project) -> None:
     project.crawl(FERRY)
     process = project.start("neardup", "watch", "--window")
-    assert process.stdout is not None
     process.stdout.close()
     assert process.wait() == 141
 

@@ -1,7 +1,5 @@
 """The page for everybody: screen readers, keyboards, phones, dark rooms, paper, and browsers without scripts."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from itertools import product
 from pathlib import Path

@@ -1,8 +1,5 @@
 """The page in a real browser. Each test also fails if the page logs an error or asks the network for anything."""
 
-from __future__ import annotations
-
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +8,8 @@ from typing import Any
 import pytest
 from browser import go_to, open_page, open_story, press, texts
 from json_lines import read_lines, write_lines
-from newsstand import JudgedSite
 from playwright.sync_api import Browser, Page
-from report_items import item
+from report_items import JudgedSite, item
 
 from scrapy_neardup.evidence.news import LONGEST_NEWS
 from scrapy_neardup.settings import NearDupSettings
@@ -138,21 +134,6 @@ def test_articles_on_one_site_only_can_be_listed(browser: Browser, write_report:
         assert "one site" not in " ".join(texts(page.locator(".members .why"))[:2])
 
 
-def test_a_full_date_is_told_once(browser: Browser, write_report: WriteReport) -> None:
-    rows = [item(), item(1, "duplicate"), item(12, "duplicate")]  # 22:13, 22:23 and 0:13
-    with open_page(browser, write_report(rows)) as watched:
-        assert texts(watched.page.locator("#news .period:visible .ends time")) == [
-            "2023-11-14 22:13",
-            "2023-11-15 00:13",
-        ]
-        go_to(watched.page, "story/0")
-        times = watched.page.locator(".members time")
-        assert texts(times) == ["2023-11-14 22:13", "22:23", "2023-11-15 00:13"]
-        watched.page.get_by_role("button", name="source").click()  # once more: the other way round
-        watched.page.get_by_role("button", name="source").click()
-        assert texts(times) == ["2023-11-15 00:13", "2023-11-14 22:23", "22:13"]
-
-
 def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#stories") as watched:
         page = watched.page
@@ -225,21 +206,6 @@ def test_every_part_counts_what_is_new_since_a_time(browser: Browser, tmp_path: 
         assert page.locator("#numbers tbody tr:visible").count() == 4
 
 
-def test_the_first_view_explains_the_dots_and_says_who_copies_most(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report) as watched:
-        legend = watched.page.locator("#news .period:visible .legend").first
-        assert "Each dot is an item" in legend.inner_text()
-        assert "original, the first version we saw" in legend.inner_text()
-        watched.page.set_viewport_size({"width": 1280, "height": 400})
-        watched.page.emulate_media(reduced_motion="reduce")  # the page scrolls at once
-        go_to(watched.page, watched.page.get_by_role("link", name="2 stories"))
-        assert watched.page.locator("#figures-0").evaluate("node => node.getBoundingClientRect().top < innerHeight")
-        go_to(watched.page, watched.page.get_by_role("link", name="who copies whom"))
-        copied = watched.page.locator("#numbers .sortable").last.locator("tbody td:nth-child(3)")
-        numbers = [int(each) for each in texts(copied)]
-        assert numbers == sorted(numbers, reverse=True)
-
-
 def test_a_table_is_sorted_by_the_column_that_is_clicked(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#numbers") as watched:
         table = watched.page.locator(".sortable").last
@@ -268,18 +234,6 @@ def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser
         watched.page.locator("#drop-list .compare ins").first.wait_for()
         press(watched.page, "Escape")
         assert watched.page.locator("#drop-list .compare").count() == 0
-
-
-def test_what_was_dropped_was_lost(browser: Browser, tmp_path: Path) -> None:
-    kept, dropped, page = (tmp_path / name for name in ("kept.jsonl", "dropped.jsonl", "report.html"))
-    kept.write_text(json.dumps(item()), encoding="utf-8")
-    dropped.write_text(json.dumps(item(1, "duplicate", neardup_share=0.9)), encoding="utf-8")
-    page.write_text(build_report(gather([kept], NearDupSettings(), dropped=[dropped])).html, encoding="utf-8")
-    with open_page(browser, page, "#drops") as watched:
-        assert "1 item was dropped. An item is dropped if" in watched.page.locator("#drops .about").inner_text()
-        assert texts(watched.page.locator("#drop-list .meta"))[0].endswith(
-            "10% was lost, 90% of its text is in its match"
-        )
 
 
 # Hostile and missing values
@@ -334,3 +288,41 @@ def test_a_feed_of_little_gives_a_working_page(browser: Browser, write_report: W
         for part in PARTS:
             go_to(watched.page, part)
         assert watched.page.locator(".note").count() >= 1
+
+
+GROUNDED = "The night ferry ran aground off Skerrow on Tuesday evening after its steering failed."
+RESCUED = "The coast guard said that forty people were taken off by two tugs before midnight."
+HOTELS = "The ferry company will pay for hotels and for the return of all its passengers."
+BUILT = "The ferry was overhauled in the spring, the company said in a short statement."
+WEATHER = "Meteorologists had warned of heavy seas off the coast since Monday morning at least."
+
+
+def compared(page: Page) -> list[tuple[str, str]]:
+    """Open the comparison of the second item. Return the texts of its rows, left and right."""
+    press(page, "j", "j")
+    cells = page.locator("#story .compare .sides .text")
+    cells.first.wait_for()
+    shown = texts(cells)
+    return list(zip(shown[::2], shown[1::2], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((HOTELS, GROUNDED, BUILT), (GROUNDED, BUILT)),
+        ((GROUNDED, HOTELS, WEATHER, RESCUED, BUILT), (GROUNDED, BUILT)),
+        ((GROUNDED, "", HOTELS, "", BUILT), (GROUNDED, "", BUILT)),
+    ],
+)
+def test_a_deleted_line_stands_beside_the_place_it_was_deleted_from(
+    browser: Browser, write_report: WriteReport, left: tuple[str, ...], right: tuple[str, ...]
+) -> None:
+    page = write_report([item(text="\n".join(left)), item(1, "duplicate", text="\n".join(right))])
+    with open_page(browser, page, "#story/0") as watched:
+        rows = [row for row in compared(watched.page) if row != ("", "")]
+        expected = [(line, line if line in right else "") for line in left if line]
+        assert rows == expected
+        deleted = "\n".join(texts(watched.page.locator("#story .sides del")))
+        assert deleted.split("\n") == [line for line in left if line and line not in right]
+        tops = watched.page.locator("#story .sides .text").evaluate_all("cells => cells.map((cell) => cell.offsetTop)")
+        assert tops[::2] == tops[1::2]

@@ -1,7 +1,5 @@
 """Events and news: one number for each event, one clock, changed figures in words, days, and the digest."""
 
-from __future__ import annotations
-
 import email
 import re
 from email.message import EmailMessage
@@ -12,8 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from json_lines import write_lines
-from newsstand import JudgedSite
-from report_items import item
+from report_items import JudgedSite, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.settings import NearDupSettings
@@ -262,13 +259,6 @@ def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
     assert [news.period.name for news in news_in(rows, tmp_path)] == ["all days", "2023-11-15", "2023-11-14"]
     assert [news.period.name for news in news_in(rows, tmp_path, zone="Asia/Tokyo")] == ["all days"]
     assert ">2023-11-15 07:13</time>" in page_of(tmp_path, events_timezone="Asia/Tokyo")
-
-
-def test_the_news_since_a_time_come_first(tmp_path: Path) -> None:
-    second = {"neardup_story": "b" * 16, "published": START + DAY}
-    rows = [item(), item(1, "duplicate"), item(10, **second), item(11, "update", **second | {"neardup_match": "x"})]
-    new, everything, *_ = news_in(rows, tmp_path, since=Period("since then", START + 7200))
-    assert (len(new.rows), new.begun, len(new.figures), len(everything.rows)) == (2, 1, 1, 4)
 
 
 def test_a_known_event_is_told_as_a_whole_and_only_its_update_is_new(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The page as a file: what it counts, what it says is missing, and that nothing in it can run or reach out."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -14,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from json_lines import write_lines
-from newsstand import JudgedSite
-from report_items import FERRY, item
+from report_items import FERRY, JudgedSite, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.settings import NearDupSettings
@@ -76,24 +73,15 @@ def notes_of(page: Built) -> str:
 
 def policy_of(elements: Elements) -> dict[str, str]:
     (policy,) = [each["content"] for tag, each in elements.tags if each.get("http-equiv") == "Content-Security-Policy"]
-    assert policy is not None
     return dict(part.split(" ", 1) for part in policy.split("; "))
 
 
 def test_the_policy_allows_the_scripts_and_styles_of_the_page_by_hash_and_nothing_else(day_report: Path) -> None:
     elements = Elements(day_report.read_text(encoding="utf-8"))
     policy = policy_of(elements)
-    code = {
-        "script": [
-            content
-            for content, (_, given) in zip(
-                elements.contents["script"], [each for each in elements.tags if each[0] == "script"], strict=True
-            )
-            if "type" not in given
-        ],
-        "style": elements.contents["style"],
-    }
-    for name, contents in code.items():
+    scripts = [given for tag, given in elements.tags if tag == "script"]
+    run = [text for text, given in zip(elements.contents["script"], scripts, strict=True) if "type" not in given]
+    for name, contents in (("script", run), ("style", elements.contents["style"])):
         digests = [base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() for content in contents]
         assert policy[f"{name}-src"].split() == [f"'sha256-{digest}'" for digest in digests]
     assert policy["default-src"] == "'none'"
@@ -257,7 +245,7 @@ def test_a_page_that_would_be_too_large_leaves_out_texts_and_then_small_stories_
     assert "items are listed" in notes_of(page)
 
 
-def test_a_page_lists_the_largest_stories_and_then_the_newest(tmp_path: Path) -> None:
+def test_a_page_lists_what_changed_then_the_largest_stories_and_then_the_newest(tmp_path: Path) -> None:
     plain = [item(n, neardup_story=f"{n:016x}") for n in range(1, 9)]
     large = [item(30 + n, "related", neardup_story="e" * 16, published=1_600_000_000) for n in range(10)]
     rows = gather([feed_of([*plain, *large], tmp_path)], NearDupSettings()).rows
@@ -267,15 +255,10 @@ def test_a_page_lists_the_largest_stories_and_then_the_newest(tmp_path: Path) ->
     assert [len(story.members) for story in chosen] == [10, 1, 1, 1]
     assert [story.headline[-1] for story in chosen[1:]] == ["8", "7", "6"]
     assert choose_stories(stories, 1_000_000) == stories
-
-
-def test_a_page_lists_all_stories_that_changed_before_others(tmp_path: Path) -> None:
-    plain = [item(n, neardup_story=f"{n:016x}") for n in range(1, 9)]
-    changed = [item(20, neardup_story="e" * 16, published=1_600_000_000), item(21, "update", neardup_story="e" * 16)]
-    rows = gather([feed_of([*plain, *changed], tmp_path)], NearDupSettings()).rows
-    links = Links(rows)
-    chosen = choose_stories(group_stories(rows, links), 1_000_000, 2)
-    assert [len(story.members) for story in chosen] == [2]
+    changed = item(20, neardup_story="f" * 16, published=1_600_000_000), item(21, "update", neardup_story="f" * 16)
+    rows = gather([feed_of([*plain, *large, *changed], tmp_path)], NearDupSettings()).rows
+    (first,) = choose_stories(group_stories(rows, Links(rows)), 1_000_000, 2)
+    assert len(first.members) == 2, "what has changed comes before all others"
 
 
 # The command
