@@ -178,9 +178,10 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
         small = list(takewhile(is_small, new.before))[::-1]
         return _as_printed(text, [*before, *small] if before else behind)
     # "lost catch, $29 billion special damages"
-    is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:1] + new.behind[:1]))
-    # "boeing: 737 -> 787", "sections 21, 22 -> 27"
-    is_named_before = new.figure.kind == SILENT or any(each.kind == "number" for each in new.before[:1])
+    is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
+    # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
+    is_name = before[-1:] == new.before[:1] and not any(map(may_name, new.behind[:1]))
+    is_named_before = new.figure.kind == SILENT or is_name or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
     return _as_printed(text, before or behind if is_told_before else behind or before)
 

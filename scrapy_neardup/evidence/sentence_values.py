@@ -122,7 +122,7 @@ def _date_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], s
 
 def _bound(before: Sequence[Token]) -> Sequence[Token]:
     """Return the words before a number that bound it: "more than", "at least"."""
-    near = list(takewhile(lambda each: is_small(each) or _bounds(each), reversed(before)))
+    near = list(takewhile(lambda each: not each.closes and (is_small(each) or _bounds(each)), reversed(before)))
     size = max((number for number, each in enumerate(near, 1) if _bounds(each)), default=0)
     size += size > 0 and BOUNDS.get(near[size - 1].text, 0) > 1 and len(near) > size
     return before[len(before) - size :]

@@ -84,6 +84,12 @@ TOLD = [
         "The {body of one|bodies of four} of the missing children was found in the river near the bridge.",
         "dead: 1 -> 4",
     ),
+    ("en", "Nobody in area {55|84} is keeping people from leaving the camp of the city.", "area: 55 -> 84"),
+    (
+        "en",
+        "Of all guests of the fair 7 percent were aged 26 or above, {65|48} percent were women.",
+        "women: 65 percent -> 48 percent",
+    ),
     ("ja", "新しい橋は11月{27日|20日}に開通する予定です。", "新しい橋は: 11月 27日 -> 11月 20日"),
 ]
 NOT_TOLD = [
