@@ -67,8 +67,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
         if label := _label(before, after, text):
             line = f"{label}: {_value_of(before, partner)} -> {_value_of(after, text)}"
             is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
-            change = Change(one_line(line, _LONGEST_LINE), is_toll)
-            changes.setdefault((before.token.value, after.token.value), change)
+            changes.setdefault((before.token.value, after.token.value), Change(one_line(line, _LONGEST_LINE), is_toll))
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
@@ -175,8 +174,8 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
     before = _equal(old.before, new.before)[::-1]
     behind = _equal(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
-        small = list(takewhile(is_small, new.before))[::-1]
-        return _as_printed(text, [*before, *small] if before else behind)
+        small = takewhile(is_small, new.before)
+        return _as_printed(text, [*before, *reversed([*small])] if before else behind)
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
     # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
