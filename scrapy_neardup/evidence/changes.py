@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, meaning_of
-from scrapy_neardup.evidence.figures.figure import Figure, figures_of, is_plain
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.page_lines import Side, words_of
@@ -110,15 +110,16 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     """Yield the values in the place of others, each pair with its sentence and the partner of that.
 
     If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
-    sentence that is most like it. The first sentences may begin with a dateline.
+    sentence that is most like it. The first sentences may begin with a dateline, and a line with the time of its page.
     """
     least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
     repeated = {each.text for each in comparison.sentences}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
         if is_like and each.partner not in repeated:
-            pairs = _replaced(each, new.language, _DATELINE if number < HEAD else 0)
-            yield from ((*pair, (each.text, each.partner)) for pair in pairs)
+            may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
+            for pair in _replaced(each, new.language, _DATELINE if may_have_date else 0):
+                yield *pair, (each.text, each.partner)
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -172,7 +173,7 @@ def _label(old: Value, new: Value, text: str) -> str:
 def _words_beside(old: Value, new: Value, text: str) -> str:
     """Return the words beside two values that are the same, as the text prints them."""
     before = _equal(old.before, new.before)[::-1]
-    behind = _equal(old.behind, new.behind)
+    behind = [] if new.token.kind == "code" else _equal(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
         small = takewhile(is_small, new.before)
         return _as_printed(text, [*before, *reversed([*small])] if before else behind)

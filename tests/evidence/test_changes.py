@@ -179,6 +179,12 @@ def test_a_value_that_title_and_text_repeat_is_told_once() -> None:
     assert [each.line for each in changes_between(new, old, compare(new, old))] == ["dead: 4 -> 9"]
 
 
+def test_the_time_of_a_page_is_not_told() -> None:
+    body = "The captain of the ferry was brought to court. The ferry lies in the harbour. Its owner said nothing."
+    old, new = (Side("", f"{body}\n18 January 2007 {time} AEST", "", "en") for time in ("12:50", "09:12"))
+    assert changes_between(new, old, compare(new, old)) == ()
+
+
 def test_the_sum_of_two_events_is_no_higher_toll() -> None:
     old = Side("Gunmen kill 14 in Skerrow", "Fourteen people were killed by gunmen in Skerrow on Sunday.", "", "en")
     body = (
