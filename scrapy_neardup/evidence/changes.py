@@ -41,7 +41,7 @@ _MOST_READ = 4_000  # characters of an older text
 _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
+LETTERS = re.compile(r"[^\W\d_]+")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
 _LONGEST_LINE = 120  # characters of a change that is told
 _MOST_VALUES = 30  # of a text, that are compared with those of another one
@@ -206,7 +206,7 @@ def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
 
 def _as_printed(text: str, tokens: Sequence[Token]) -> str:
     """Return words of a sentence with their capitals and accents."""
-    words = [*_WORD.findall(text), *_LETTERS.findall(text)]
+    words = [*_WORD.findall(text), *LETTERS.findall(text)]
     printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
     told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
     return _BESIDE_SIGN.sub("", told)
