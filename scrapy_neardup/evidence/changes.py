@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, meaning_of
-from scrapy_neardup.evidence.figures.figure import Figure, figures_of, is_plain
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
-from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
+from scrapy_neardup.evidence.figures.tolls import Toll, cached_tolls_of
 from scrapy_neardup.evidence.page_lines import Side, words_of
 from scrapy_neardup.evidence.replacements import printed_words
 from scrapy_neardup.evidence.sentence_values import (
@@ -39,7 +39,7 @@ from scrapy_neardup.text.folding import fold
 _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
+LETTERS = re.compile(r"[^\W\d_]+")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
 _LONGEST_LINE = 120  # characters of a change that is told
 _LEAST_HELD = 0.3  # share of a text that another one holds
@@ -64,8 +64,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
         if label := _label(before, after, text):
             line = f"{label}: {_value_of(before, partner)} -> {_value_of(after, text)}"
             is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
-            change = Change(one_line(line, _LONGEST_LINE), is_toll)
-            changes.setdefault((before.token.value, after.token.value), change)
+            changes.setdefault((before.token.value, after.token.value), Change(one_line(line, _LONGEST_LINE), is_toll))
     for known, newest in _newest_toll(new, old):
         changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
@@ -75,15 +74,16 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     """Yield the values in the place of others, each pair with its sentence and the partner of that.
 
     If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
-    sentence that is most like it. The first sentences may begin with a dateline.
+    sentence that is most like it. The first sentences may begin with a dateline, and a line with the time of its page.
     """
     least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
     repeated = {each.text for each in comparison.sentences}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
         if is_like and each.partner not in repeated:
-            pairs = _replaced(each, new.language, _DATELINE if number < HEAD else 0)
-            yield from ((*pair, (each.text, each.partner)) for pair in pairs)
+            may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
+            for pair in _replaced(each, new.language, _DATELINE if may_have_date else 0):
+                yield *pair, (each.text, each.partner)
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -137,14 +137,15 @@ def _label(old: Value, new: Value, text: str) -> str:
 def _words_beside(old: Value, new: Value, text: str) -> str:
     """Return the words beside two values that are the same, as the text prints them."""
     before = _equal(old.before, new.before)[::-1]
-    behind = _equal(old.behind, new.behind)
+    behind = [] if new.token.kind == "code" else _equal(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
-        small = list(takewhile(is_small, new.before))[::-1]
-        return _as_printed(text, [*before, *small] if before else behind)
+        small = takewhile(is_small, new.before)
+        return _as_printed(text, [*before, *reversed([*small])] if before else behind)
     # "lost catch, $29 billion special damages"
-    is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:1] + new.behind[:1]))
-    # "boeing: 737 -> 787", "sections 21, 22 -> 27"
-    is_named_before = new.figure.kind == SILENT or any(each.kind == "number" for each in new.before[:1])
+    is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
+    # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
+    is_name = before[-1:] == new.before[:1] and not any(map(may_name, new.behind[:1]))
+    is_named_before = new.figure.kind == SILENT or is_name or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
     return _as_printed(text, before or behind if is_told_before else behind or before)
 
@@ -169,7 +170,7 @@ def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
 
 def _as_printed(text: str, tokens: Sequence[Token]) -> str:
     """Return words of a sentence with their capitals and accents."""
-    words = [*_WORD.findall(text), *_LETTERS.findall(text)]
+    words = [*_WORD.findall(text), *LETTERS.findall(text)]
     printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
     told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
     return _BESIDE_SIGN.sub("", told)
@@ -182,12 +183,14 @@ def _value_of(value: Value, text: str) -> str:
 
 
 def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
-    """Yield the tolls of the dead if they rose: the greatest of title and first sentences.
+    """Yield the tolls of the dead if they rose or are corrected: the greatest of title and first sentences.
 
     The others are parts of it. A lower toll in other words may be that of a part: "seven died in 24 hours".
     """
     known, newest = _highest_toll(old), _highest_toll(new)
-    if not 0 < known < newest <= _MOST_GROWTH * (1 + known) or _name_others(new, old):
+    is_corrected = newest < known and any(each.is_correction for each in _tolls_of_dead(new))
+    is_risen = 0 < known < newest <= _MOST_GROWTH * (1 + known)
+    if not (is_risen or is_corrected) or not newest or _name_others(new, old):
         return
     is_told = str(newest) in _told_dead(old.title, old.text, old.language)
     if (
@@ -205,9 +208,13 @@ def _name_others(new: Side, old: Side) -> bool:
 
 def _highest_toll(side: Side) -> Decimal:
     head = f"{side.title}\n{side.text[:_LONGEST_HEAD]}"
+    totals = (each for each in _tolls_of_dead(side) if not each.is_increment)
+    return max((each.low for each in totals if each.text[:_LONGEST_HEAD] in head), default=Decimal(0))
+
+
+def _tolls_of_dead(side: Side) -> list[Toll]:
     tolls = cached_tolls_of(side.title, side.text, side.language)
-    of_dead = (each for each in tolls if each.kind is FigureKind.DEAD and not each.is_increment)
-    return max((each.low for each in of_dead if each.text[:_LONGEST_HEAD] in head), default=Decimal(0))
+    return [each for each in tolls if each.kind is FigureKind.DEAD]
 
 
 def _told_dead(title: str, text: str, language: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scrapy_neardup.evidence.changes import contradict
+from scrapy_neardup.evidence.changes import LETTERS, contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
@@ -20,7 +20,6 @@ _CREDIT = re.compile(
 )
 _QUOTES = re.compile('["„“”«»]')
 _BACKGROUND = re.compile(BACKGROUND)
-_WORD = re.compile(r"[^\W\d_]+")
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
@@ -53,7 +52,7 @@ def is_quotable(sentence: str) -> bool:
     """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
     is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
-    first = _WORD.search(sentence)
+    first = LETTERS.search(sentence)
     is_alone = not _CREDIT.search(sentence) and (first is None or first[0].casefold() not in HANGING)
     return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0
 

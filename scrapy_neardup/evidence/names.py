@@ -24,6 +24,7 @@ import numpy as np
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.topic import (
+    KEY_FACTOR,
     MOST_SHARED_WORDS,
     TITLE_BIT,
     TOPIC_TERM_BYTES,
@@ -48,7 +49,6 @@ _STILL_RARE = 8  # but so many documents may be the first reports of one event
 _MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
-_KEY_FACTOR = 0x9E37_79B1
 _KEY_SEED = 0x3A3E_5EED
 _MOST_TOLLS = 3
 _LARGE_TOLL = 5  # one that is equal is enough to look at two documents
@@ -165,7 +165,7 @@ def rarest_names(
         *[slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
         *names[: _CASELESS_KEYS if caseless else _KEYS],
     ]
-    keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
+    keys = tuple(slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
     chosen = (of_tolls + names)[:most]
     return struct.pack(f">{len(chosen)}H", *chosen), keys
 

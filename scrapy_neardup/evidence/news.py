@@ -13,6 +13,7 @@ from decimal import Decimal
 from heapq import nlargest
 from itertools import chain, product
 
+from scrapy_neardup.evidence.changes import LETTERS
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.counted import PEOPLE
 from scrapy_neardup.evidence.figures.figure import find_figures, is_plain
@@ -24,6 +25,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
+from scrapy_neardup.evidence.sentence_values import DIGITS
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
@@ -56,8 +58,6 @@ _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # al
 # a number, no part of a code, and what is behind it
 _NUMBER = re.compile("(?<![-\u2013\\w.,])(?!0[0-9])([0-9](?:[0-9.,]*[0-9])?)(?![0-9]|-[0-9])[ -]?(%|[^\\W\\d_]*)")
 _PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
-_LETTERS = re.compile(r"[^\W\d_]+")
-_DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word
 _DECIMAL = re.compile("[0-9]+[.,][0-9.,]*[0-9]")  # is told in parts
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
 _DATE = re.compile(rf"\([0-9]{{1,2}}\)|{_YEAR.pattern}")  # "today (25)"
@@ -223,9 +223,10 @@ def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
 
 def _codes(language: str, *texts: str) -> list[list[int]]:
     """Return the codes of the terms of each line of some texts. A number in words has the code of its digits too."""
-    folded = _DIGITS.sub(r" \g<0> ", fold("\n".join(texts)))
+    # "N200" and "2bn" are a figure and a word.
+    folded = DIGITS.sub(r" \g<0> ", fold("\n".join(texts)))
     small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
-    for word in small.keys() & _LETTERS.findall(folded.casefold()):
+    for word in small.keys() & LETTERS.findall(folded.casefold()):
         if small[word] > 1:
             folded = re.sub(rf"(?i)\b{word}\b", rf"\g<0> {small[word]}", folded)
     lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]

@@ -69,8 +69,8 @@ class Place(NamedTuple):
 
     @property
     def is_dateline(self) -> bool:
-        tells = any(each.kind in FIRM and each.kind != "time" for each in self.came)
-        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE and not tells
+        are_names = all(each.kind == "time" or each.kind not in FIRM for each in self.came)
+        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE and are_names
 
     @property
     def is_swap(self) -> bool:

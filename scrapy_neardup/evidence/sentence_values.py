@@ -33,7 +33,7 @@ _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _LEAST_VAGUE = 100  # "more than 300" may be 315
 _NEARLY = Decimal("0.9")
 _DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
-_DIGITS = re.compile("[0-9]+")
+DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 REACH = 6  # words on either side of a value that may say what it counts
 _JOINED = frozenset("\u0648\u0628\u0644\u0641")
@@ -95,7 +95,7 @@ def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], 
     token, end = tokens[at], at + 1
     if token.kind == "time":
         return _date_at(tokens, at)
-    if not _DIGITS.search(token.printed):
+    if not DIGITS.search(token.printed):
         token = token._replace(printed=token.value)
     following = tokens[end] if tokens[end:] else token
     if following.kind == "unit":
@@ -122,7 +122,7 @@ def _date_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], s
 
 def _bound(before: Sequence[Token]) -> Sequence[Token]:
     """Return the words before a number that bound it: "more than", "at least"."""
-    near = list(takewhile(lambda each: is_small(each) or _bounds(each), reversed(before)))
+    near = list(takewhile(lambda each: not each.closes and (is_small(each) or _bounds(each)), reversed(before)))
     size = max((number for number, each in enumerate(near, 1) if _bounds(each)), default=0)
     size += size > 0 and BOUNDS.get(near[size - 1].text, 0) > 1 and len(near) > size
     return before[len(before) - size :]
@@ -197,7 +197,7 @@ def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
 
 def _may_be_misread(old: str, new: str) -> bool:
     """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00"."""
-    digits = [_DIGITS.findall(each) for each in (old, new)]
+    digits = [DIGITS.findall(each) for each in (old, new)]
     if any(digits) and not all(digits) and _ARABIC.search(old + new):
         return True  # number words of this script are read in part
     has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])

@@ -58,7 +58,7 @@ NO_TOPIC = b"\0"  # a topic without terms that is known, unlike an empty one
 FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
-_KEY_FACTOR = 0x9E37_79B1
+KEY_FACTOR = 0x9E37_79B1
 _KEY_SEED = 0x709C_51F3
 _BYTE, _SLOT, _NAME_BIT, _NO_TERM = map(mask, (8, 0xFFFF, _NAME_FLAG, NO_TERM))
 _FIGURE, _NAME = map(mask, (FIGURE, NAME))
@@ -146,7 +146,7 @@ class TopicWeights:
         packed = low + of_title * np.uint32(TITLE_BIT)
         terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
-        keys = tuple([slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
+        keys = tuple([slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
         return struct.pack(f">{len(terms)}H", *terms.values()), keys
 
 

@@ -82,6 +82,12 @@ TOLD = [
         "The {body of one|bodies of four} of the missing children was found in the river near the bridge.",
         "dead: 1 -> 4",
     ),
+    ("en", "Nobody in area {55|84} is keeping people from leaving the camp of the city.", "area: 55 -> 84"),
+    (
+        "en",
+        "Of all guests of the fair 7 percent were aged 26 or above, {65|48} percent were women.",
+        "women: 65 percent -> 48 percent",
+    ),
     ("ja", "新しい橋は11月{27日|20日}に開通する予定です。", "新しい橋は: 11月 27日 -> 11月 20日"),
 ]
 NOT_TOLD = [
@@ -169,6 +175,12 @@ def test_a_value_that_title_and_text_repeat_is_told_once() -> None:
         for value in ("Four", "Nine")
     )
     assert [each.line for each in changes_between(new, old, compare(new, old))] == ["dead: 4 -> 9"]
+
+
+def test_the_time_of_a_page_is_not_told() -> None:
+    body = "The captain of the ferry was brought to court. The ferry lies in the harbour. Its owner said nothing."
+    old, new = (Side("", f"{body}\n18 January 2007 {time} AEST", "", "en") for time in ("12:50", "09:12"))
+    assert changes_between(new, old, compare(new, old)) == ()
 
 
 def test_the_sum_of_two_events_is_no_higher_toll() -> None:
