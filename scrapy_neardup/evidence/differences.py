@@ -252,7 +252,7 @@ def _partners(
     found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
     held += sum(each[-1] for each in found_at)
     for place, differing, _ in found_at:
-        is_in_place = held >= IN_PLACE * len(new) and _is_value(place, *numbers)
+        is_in_place = (is_alone or held >= IN_PLACE * len(new)) and _is_value(place, *numbers)
         is_swapped = place.is_swap and equal >= FORM * longest
         differences += (
             each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing
