@@ -13,7 +13,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import Addon, checked_settings
+from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.index import Index
@@ -132,7 +132,11 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
-    return Check("add-on", "these settings turn the plugin on")
+    if has_add_on:
+        settings = settings.copy()
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
+    items = settings.getint("CONCURRENT_ITEMS")
+    return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
 
 
 def _has_add_on(settings: BaseSettings) -> bool:
