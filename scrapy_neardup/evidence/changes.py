@@ -47,6 +47,7 @@ _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
 _LONGEST_LABEL = 2  # words that say something
+_OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
 
 
@@ -144,7 +145,7 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
     # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
-    is_name = before[-1:] == new.before[:1] and not any(map(may_name, new.behind[:1]))
+    is_name = before[-1:] == new.before[:1] and not any(may_name(each) or each.text in _OF for each in new.behind[:1])
     is_named_before = new.figure.kind == SILENT or is_name or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
     return _as_printed(text, before or behind if is_told_before else behind or before)

@@ -82,6 +82,7 @@ TOLD = [
         "The {body of one|bodies of four} of the missing children was found in the river near the bridge.",
         "dead: 1 -> 4",
     ),
+    ("ro", "Cei {52|152} de lilieci au fost duși la marginea orașului de oameni.", "lilieci: 52 -> 152"),
     ("en", "Nobody in area {55|84} is keeping people from leaving the camp of the city.", "area: 55 -> 84"),
     (
         "en",
