@@ -61,6 +61,7 @@ _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_NAMED = re.compile(r"(?<!\w)(['‘’][^\W\d][^'‘’0-9]{1,25}) [0-9]{1,2}(?=['’](?!\w))")  # 'Tusker 1'
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
@@ -211,7 +212,7 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
     folded = _SPLIT.sub(r"\1\2", folded)
-    folded = _RANGE.sub(_as_range, folded)
+    folded = _NAMED.sub(r"\1", _RANGE.sub(_as_range, folded))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
             folded = cues.phrases[phrase].sub(replacement, folded)
