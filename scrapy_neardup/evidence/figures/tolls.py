@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, pairwise, zip_longest
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
     LABELS,
@@ -35,7 +35,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of, has_died, is_beside_other, is_death_of
-from scrapy_neardup.story import VAGUE
+from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
@@ -75,9 +75,6 @@ _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _LINES = re.compile(r"(?<=[.!?]) |\n|(?<=[。！？])")
 _INDIC = "\u0900"  # from this script on, many sentences are short, and number words have many endings
 _NUMBERS = re.compile(f"[0-9{IDEOGRAPHS}{_INDIC}-\u0dff]")
-
-
-Qualifier = Literal["exact", "at least", "about", "range"]
 
 
 class Toll(NamedTuple):
@@ -218,7 +215,7 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
             folded = cues.phrases[phrase].sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
-    placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
+    placed = _newest_values(words, place_figures(tokens, starts, language), cues)
     if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     return _Sentence(sentence, folded, words, placed)
