@@ -279,7 +279,7 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
     if is_head:
         return toll.kind in _OF_START and not is_first
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    return is_of_police or toll.is_vague or toll.is_increment or toll.kind in _OF_START
+    return is_of_police or toll.is_vague or toll.kind in _OF_START
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
@@ -287,7 +287,7 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
         return False
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
-    is_of_news = is_of_event or toll.is_increment or toll.is_correction
+    is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
     return is_of_news or any(_is_within(toll, each) for each in same)
 
 
