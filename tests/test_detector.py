@@ -301,7 +301,7 @@ async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: N
 async def test_the_clock_of_a_source_is_wrong_for_all_processes_once_it_gives_a_time_that_is_yet_to_come(
     tmp_path: Path,
 ) -> None:
-    settings = NearDupSettings(store=f"sqlite://{tmp_path / 'window.db'}")
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path / 'window.db'}")
 
     async def printed(at: float, source: str) -> tuple[float, bool]:
         """Return the time that a document gives, and whether its clock is known to be wrong, in a new process."""

@@ -100,6 +100,12 @@ def test_harm_below_news_of_an_arrest_is_that_of_an_older_case() -> None:
     assert [_told(each) for each in told] == ["arrested 2"]
 
 
+def test_others_of_another_kind_below_the_first_sentences_are_a_total() -> None:
+    head = "Twelve people were killed on Monday. Police closed the road. It was loud. Nobody knows why. "
+    told = tolls_of("", head + "Another 40 residents were also wounded. A second body was that of a farmer.", "en")
+    assert [_told(each) for each in told] == ["dead 12", "injured 40"]
+
+
 def test_thousands_below_the_first_sentences_are_background() -> None:
     head = "Twelve people were killed on Monday. Police closed the road. It was loud. Nobody knows why. "
     told = tolls_of("", head + "Thousands were injured and hundreds are missing in the conflict.", "en")

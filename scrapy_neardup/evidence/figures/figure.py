@@ -91,7 +91,7 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    return tuple(each.figure for each in place_figures(tokens, starts, language, len(tokens)))
+    return tuple(each.figure for each in place_figures(tokens, starts, language))
 
 
 class Placed(NamedTuple):
@@ -102,14 +102,12 @@ class Placed(NamedTuple):
     end: int
 
 
-def place_figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Placed]:
-    """Return the figures before the token at ``end``, and overwrite their tokens, as ``take_numbers`` does."""
+def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:
+    """Return the figures, and overwrite their tokens, as ``take_numbers`` does."""
     figures: list[Placed] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
-        if first >= end:
-            break
         before = tokens[max(0, first - REACH) : first][::-1]
         behind = tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)

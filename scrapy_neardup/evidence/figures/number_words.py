@@ -217,7 +217,7 @@ IDEOGRAPHS = (
 )
 # First characters of words after a numeral that counts. 国, 州, 角 and 重 are left out, because names have them.
 _COUNTERS = frozenset("".join(WORDS["behind numerals"]))
-_ORDINALS = frozenset("第周期拜曜初数數几幾")  # before an ordinal number, a day of the week, or "tens": 数十
+_ORDINALS = frozenset("第周週期拜曜初数數几幾")  # before an ordinal number, a day of the week, or "tens": 数十
 _RUN = re.compile(f"[0-9一{IDEOGRAPHS}](?:[0-9一{IDEOGRAPHS}]|[.,](?=[0-9]))*")
 _NUMERAL_PART = re.compile("[0-9.,]+|.")
 _NO_COUNT = re.compile("本木|分(?![之の鐘钟間间])")  # Roppongi; "十分" is "enough"

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, pairwise, zip_longest
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
     LABELS,
@@ -35,7 +35,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of, has_died, is_beside_other, is_death_of
-from scrapy_neardup.story import VAGUE
+from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
@@ -61,6 +61,7 @@ _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_NAMED = re.compile(r"(?<!\w)(['‘’][^\W\d][^'‘’0-9]{1,25}) [0-9]{1,2}(?=['’](?!\w))")  # 'Tusker 1'
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
@@ -74,9 +75,6 @@ _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _LINES = re.compile(r"(?<=[.!?]) |\n|(?<=[。！？])")
 _INDIC = "\u0900"  # from this script on, many sentences are short, and number words have many endings
 _NUMBERS = re.compile(f"[0-9{IDEOGRAPHS}{_INDIC}-\u0dff]")
-
-
-Qualifier = Literal["exact", "at least", "about", "range"]
 
 
 class Toll(NamedTuple):
@@ -211,13 +209,13 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
     folded = _SPLIT.sub(r"\1\2", folded)
-    folded = _RANGE.sub(_as_range, folded)
+    folded = _NAMED.sub(r"\1", _RANGE.sub(_as_range, folded))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
             folded = cues.phrases[phrase].sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
-    placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
+    placed = _newest_values(words, place_figures(tokens, starts, language), cues)
     if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     return _Sentence(sentence, folded, words, placed)
@@ -281,7 +279,7 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
     if is_head:
         return toll.kind in _OF_START and not is_first
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
-    return is_of_police or toll.is_vague or toll.is_increment or toll.kind in _OF_START
+    return is_of_police or toll.is_vague or toll.kind in _OF_START
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
@@ -289,7 +287,7 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
         return False
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
-    is_of_news = is_of_event or toll.is_increment or toll.is_correction
+    is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
     return is_of_news or any(_is_within(toll, each) for each in same)
 
 
