@@ -51,12 +51,10 @@ async def test_prices_and_results_raise_no_event_as_soon_as_a_toll_does(
 
 
 @pytest.mark.parametrize(("line", "levels"), [(0, ["breaking"]), (2, [])])
-async def test_three_sources_break_if_their_news_begins_with_people_harmed(
-    store_url: str, namespace: str, line: int, levels: list[str]
-) -> None:
+async def test_three_sources_break_if_their_news_begins_with_people_harmed(line: int, levels: list[str]) -> None:
     lines = text("fire", 300).split("\n")
     lines.insert(line, "Rescue workers said that 7 people were dead after the great fire in the old harbour.")
-    async with opened(store=store_url, namespace=namespace, event_rule="sources", events_min_sources=5) as room:
+    async with opened(store="memory://", event_rule="sources", events_min_sources=5) as room:
         for n in range(3):
             await room.publish("fire", f"s{n}", n * MINUTE, text="\n".join(lines))
     assert room.levels == levels
