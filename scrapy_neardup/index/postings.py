@@ -256,9 +256,9 @@ class Postings:
             generation.bits = self._bits[generation.name]
         return [one.call(keys) for keys, one in self._known]
 
-    async def take(self, client: Client, documents: Sequence[Neighbourhood], answers: Sequence[object]) -> None:
+    async def take(self, client: Client, documents: Sequence[Neighbourhood], found: Sequence[object]) -> None:
         """Read the postings, and choose where each document is posted: beside its generation if that is crowded."""
-        for (keys, generation), answer in zip(self._known, answers, strict=True):
+        for (keys, generation), answer in zip(self._known, found, strict=True):
             generation.read(keys, answer)
         for each in documents:
             if each.own.is_crowded:
