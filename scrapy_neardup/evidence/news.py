@@ -60,7 +60,7 @@ _NUMBER = re.compile("(?<![-\u2013\\w.,])(?!0[0-9])([0-9](?:[0-9.,]*[0-9])?)(?![
 _PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
 _DECIMAL = re.compile("[0-9]+[.,][0-9.,]*[0-9]")  # is told in parts
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
-_DATE = re.compile(rf"\([0-9]{{1,2}}\)|{_YEAR.pattern}")  # "today (25)"
+_ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}")  # "today (25)", "($4 billion)"
 _LEAST_OTHER = Decimal("1.02")  # times as large
 _LEAST_LOST = 1000  # such a multiple has lost "thousand" or "million"
 # the weight of the terms that two sentences share
@@ -152,7 +152,7 @@ def _is_recounted(
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
-    tokens = tokens_of(_DATE.sub("", line), language)
+    tokens = tokens_of(_ASIDE.sub("", line), language)
     units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
     beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
@@ -236,7 +236,7 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
 
 def _counts_anew(sentence: str, told: Collection[int]) -> bool:
     """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
-    for number, word in _NUMBER.findall(fold(_YEAR.sub("", sentence)).casefold()):
+    for number, word in _NUMBER.findall(fold(_ASIDE.sub("", sentence)).casefold()):
         is_large = len(number) > 2 or word in _PERCENT or word in all_languages().scales
         if is_large and word not in UNITS and new_terms(number, told, ""):
             return True
