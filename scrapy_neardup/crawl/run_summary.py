@@ -247,7 +247,7 @@ class RunSummary:
 
     def _change_lines(self) -> Iterator[str]:
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
-        for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].label), -row[2]))[:_SHOWN]:
+        for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].figure), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:

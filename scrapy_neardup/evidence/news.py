@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from heapq import nlargest
 from itertools import chain, product
 
 from scrapy_neardup.evidence.changes import LETTERS
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.figures.counted import PEOPLE
-from scrapy_neardup.evidence.figures.figure import find_figures, is_plain
+from scrapy_neardup.evidence.figures.figure import is_plain
 from scrapy_neardup.evidence.figures.number_words import (
     PERCENT,
     PERCENT_PAIRS,
@@ -60,7 +59,7 @@ _NUMBER = re.compile("(?<![-\u2013\\w.,])(?!0[0-9])([0-9](?:[0-9.,]*[0-9])?)(?![
 _PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
 _DECIMAL = re.compile("[0-9]+[.,][0-9.,]*[0-9]")  # is told in parts
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
-_DATE = re.compile(rf"\([0-9]{{1,2}}\)|{_YEAR.pattern}")  # "today (25)"
+_ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}")  # "today (25)", "($4 billion)"
 _LEAST_OTHER = Decimal("1.02")  # times as large
 _LEAST_LOST = 1000  # such a multiple has lost "thousand" or "million"
 # the weight of the terms that two sentences share
@@ -97,15 +96,6 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
     return any(line in sentence or sentence in line for line in lines)
 
 
-def with_value(sentences: Sequence[str], kind: int, value: str, language: str) -> list[str]:
-    """Return the sentences in which a number counts what is of a kind, or people."""
-    return [
-        sentence
-        for sentence in sentences
-        if any(each.value == value and each.kind in (kind, PEOPLE) for each in find_figures(sentence, language))
-    ]
-
-
 def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[int], language: str = "") -> list[str]:
     """Return the sentences with a number that was not told where an older text says nearly the same.
 
@@ -125,16 +115,13 @@ def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[
         for line, codes in zip(lines, _codes(language, *lines), strict=True)
         if any(code & FIGURE for code in codes)
     ]
-    return [sentence for sentence, codes in read if _is_recounted(sentence, _weights(codes), olds, language)]
-
-
-def _weights(codes: Iterable[int]) -> dict[int, int]:
-    return {code % NAME: _WEIGHT if code & NAME else 1 for code in codes if not code & FIGURE}
+    return [sentence for sentence, codes in read if _is_recounted(sentence, codes, olds, language)]
 
 
 def _is_recounted(
-    sentence: str, weights: Mapping[int, int], olds: Iterable[tuple[str, Collection[int]]], language: str
+    sentence: str, codes: Iterable[int], olds: Iterable[tuple[str, Collection[int]]], language: str
 ) -> bool:
+    weights = {code % NAME: _WEIGHT if code & NAME else 1 for code in codes if not code & FIGURE}
     shared = ((sum(weights.get(slot, 0) for slot in slots), line) for line, slots in olds)
     near = [(weight, _numbers(line, language)) for weight, line in nlargest(_MOST_NEAR, shared)]
     known = {*chain.from_iterable(numbers for _, numbers in near)}
@@ -152,7 +139,7 @@ def _is_recounted(
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
-    tokens = tokens_of(_DATE.sub("", line), language)
+    tokens = tokens_of(_ASIDE.sub("", line), language)
     units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
     beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
@@ -196,7 +183,9 @@ def news_among(
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
-    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
+    chances = [
+        (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES) for place, sentence in enumerate(sentences)
+    ]
     of_value = {at for at in left if sentences[at] in new_values}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
@@ -236,7 +225,7 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
 
 def _counts_anew(sentence: str, told: Collection[int]) -> bool:
     """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
-    for number, word in _NUMBER.findall(fold(_YEAR.sub("", sentence)).casefold()):
+    for number, word in _NUMBER.findall(fold(_ASIDE.sub("", sentence)).casefold()):
         is_large = len(number) > 2 or word in _PERCENT or word in all_languages().scales
         if is_large and word not in UNITS and new_terms(number, told, ""):
             return True
@@ -264,8 +253,3 @@ def _score(
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * of_title - repeats
-
-
-def _chance(sentence: str, place: int) -> float:
-    """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
-    return (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES)

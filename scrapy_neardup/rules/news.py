@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.figures.counted import PEOPLE
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by, with_value
+from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
@@ -68,16 +69,18 @@ def _news_of(
     """Return the news of a document. ``first`` is the text of the story's first document."""
     is_version = join.member.status != "related"
     kinds = {kind for kind, _ in tolls}
-    told_anew = [
-        with_value(join.sentences, each.kind, str(each.low), join.language)
+    new_tolls = {
+        (kind, str(each.low))
         for each in cached_tolls_of(document.title, document.text, document.language)
         if not each.is_vague
         and (each.kind, float(each.low)) not in tolls
         and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
-    ]
-    if first:
-        told_anew.append(recounted(join.sentences, first.title, first.text, told, join.language))
-    new_values = [*chain.from_iterable(told_anew)]
+        for kind in (each.kind, PEOPLE)  # "six students were crushed"
+    }
+    new_values = recounted(join.sentences, first.title, first.text, told, join.language) if first else []
+    if new_tolls:
+        figures = {each: find_figures(each, join.language) for each in join.sentences}
+        new_values += [each for each in figures if any((f.kind, f.value) in new_tolls for f in figures[each])]
     return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
 
 

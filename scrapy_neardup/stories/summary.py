@@ -16,7 +16,6 @@ from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.story import Member
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
-_NO_LABEL = "figure"  # the label of a figure that has no word of its own
 
 
 class FigureChange(NamedTuple):
@@ -29,16 +28,11 @@ class FigureChange(NamedTuple):
     @property
     def subject(self) -> tuple[str, str]:
         """Return what identifies the figure: its label, or its old value if it has no label."""
-        return (self.label, "") if self.label else ("", self.old)
+        return (self.figure, "") if self.figure else ("", self.old)
 
     @property
     def words(self) -> str:
-        return in_words(self.label, self.old, self.new)
-
-    @property
-    def label(self) -> str:
-        """Return the word beside the figure, "" if it has none."""
-        return "" if self.figure == _NO_LABEL else self.figure
+        return in_words(self.figure, self.old, self.new)
 
 
 def read_change(line: str) -> FigureChange:

@@ -16,8 +16,9 @@ from scrapy_neardup.text.folding import fold_with_places
 from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE, STOP, Reading, next_starts
 
 _CHARACTERS = 4  # of a script without spaces count as a word
-# What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space.
-_BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)["')\]」』]*[^\S{LINE_ENDS}]*""")
+# What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space. A quote
+# behind the end of a line opens the next sentence.
+_BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)(?:(?<![{LINE_ENDS}])["')\]」』]+)?[^\S{LINE_ENDS}]*""")
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 # characters that are looked at, and those of an abbreviation with its marks
 _LONGEST_WORD = 12

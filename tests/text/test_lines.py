@@ -116,6 +116,11 @@ def test_sentences_end_where_a_reader_ends_them(line: str) -> None:
     assert whole_sentences(text) == [each.strip() for each in line.split("|")]
 
 
+def test_a_quote_behind_the_end_of_a_line_opens_the_next_sentence() -> None:
+    lines = ["«Газпром» направил письмо.", '"Yes," he said, "we go."', "“No.”", "Nobody went."]
+    assert whole_sentences("\n".join(lines)) == lines
+
+
 def test_two_texts_are_cut_alike() -> None:
     text = "The passengers reached Bex. Everything was dark."
     one, other = read_sentences(text, "Passengers knew Bex, a village.\n" + text)

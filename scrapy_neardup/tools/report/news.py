@@ -94,7 +94,8 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     figures = {story: told_figures(story, links) for story in stories}
     events = _events(period, figures)
     others = [story for story in several if not any(map(period.has, story.signals))]
-    newest = _newest(others[_MOST_LISTED:])
+    begun = [story for story in others[_MOST_LISTED:] if story.is_begun]
+    newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
     counts = Counter(row.status for row in rows)
     return PeriodNews(
         period,
@@ -114,11 +115,6 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         newest=newest,
         unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
     )
-
-
-def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
-    begun = [story for story in stories if story.is_begun]
-    return sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
 
 
 def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
