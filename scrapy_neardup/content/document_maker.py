@@ -233,9 +233,7 @@ def language_of(title: str, text: str, declared: str) -> str:
     given = unicodedata.normalize("NFKC", f"{title[:_SHOWN_TITLE]}\n{text[:_SHOWN_TEXT]}")
     if library is None or given.isspace():
         return declared
-    if not given.replace("\n", "").isprintable():  # few texts are not, and the pattern takes as long as the library
-        given = _REFUSED_BY_CLD2.sub(" ", given)
-    is_reliable, _, ((_, code, *_), *_) = library.detect(given, bestEffort=not declared)
+    is_reliable, _, ((_, code, *_), *_) = library.detect(_REFUSED_BY_CLD2.sub(" ", given), bestEffort=not declared)
     found = _OTHER_CODES.get(code, code.partition("-")[0])
     if found == "un" or (declared and not is_reliable):
         return declared

@@ -42,9 +42,7 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
     found: Any = load_callable(
         SETTING, path, "the import path of a callable embed(texts), of a class with such a method, or None"
     )
-    made = found
-    if isinstance(found, type):
-        made = found()
+    made = found() if isinstance(found, type) else found
     embed: Callable[[list[str]], object] = getattr(made, "embed", made)
 
     def answer(texts: Sequence[str]) -> list[bytes]:

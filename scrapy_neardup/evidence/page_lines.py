@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page
@@ -78,7 +78,7 @@ class BothTexts:
 
     @cached_property
     def _tokens(self) -> frozenset[str]:
-        return frozenset(each.text for each in tokens_of(self._text, self._side.language))
+        return _texts_of_tokens(self._text, self._side.language)
 
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
@@ -93,6 +93,11 @@ class BothTexts:
         name = skeleton(token.text)
         is_of_site = len(token.text) > 3 and token.text in self._paper
         return token.text in AGENCIES or is_of_site or (len(name) > 3 and name in self._paper_skeleton)
+
+
+@lru_cache(64)  # new texts are often compared with the same old one
+def _texts_of_tokens(text: str, language: str) -> frozenset[str]:
+    return frozenset(each.text for each in tokens_of(text, language))
 
 
 def without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:

@@ -86,6 +86,10 @@ _USUAL = (
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
 )
+# Texts without these signs are written as usual. To search once takes a fifth of the time.
+_UNUSUAL = re.compile(
+    "[0-9?\ufffd\u2212\u2013-](?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9]))"
+)
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
@@ -146,7 +150,7 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
         return hidden
 
     text = fold(text)
-    for printed, usual in _USUAL:
+    for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = printed.sub(usual, text)
     tokens, starts = number_tokens(_CODE.sub(hide, text))
     raw = list(tokens)
@@ -298,7 +302,7 @@ def signs_of(text: str) -> list[str]:
 def names_of(text: str) -> frozenset[str]:
     """Return the folded words that stand with a capital inside a sentence, and nowhere with a small letter."""
     folded = fold(text)
-    small = {word for word in _WORD.findall(folded) if word[0].islower()}
+    small = {word for word in {*_WORD.findall(folded)} if word[0].islower()}
     capitals = {word.casefold() for word in _CAPITALISED.findall(folded)}
     return frozenset(word.replace("'", "") for word in capitals - small) - FUNCTION_WORDS
 

@@ -146,8 +146,8 @@ def _folded(character: str) -> str:
     if category == "Nd":
         return str(unicodedata.decimal(character))
     decomposition = unicodedata.decomposition(character)
-    is_like_no_other = not decomposition and ord(character) not in _TABLE
-    if is_like_no_other or _KEPT.match(character) or decomposition.startswith("<fraction>"):
+    has_other_form = decomposition or ord(character) in _TABLE
+    if not has_other_form or _KEPT.match(character) or decomposition.startswith("<fraction>"):
         return character
     forms = (
         character.translate(_TABLE),

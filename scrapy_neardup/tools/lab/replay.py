@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -59,7 +59,7 @@ class RecordedPage:
 _Submitted = tuple[RecordedPage, Future[Extracted] | None, int]  # a page, what a worker makes of it, and its size
 
 
-class PageReader:
+class PageReader(AbstractContextManager["PageReader"]):
     """Extracts pages in worker processes, which start with the first page. Use it as a context manager.
 
     With ``sketches`` workers sketch texts too. If a file has only a few texts, no worker is started for them.
@@ -73,9 +73,6 @@ class PageReader:
         self._most_ahead = _PAGES_AHEAD * workers
         self._sketches = options.sketching is not None
         self._first = _FIRST
-
-    def __enter__(self) -> PageReader:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self._extraction.close()
@@ -249,8 +246,6 @@ class OutputFormat:
 
     def given_id(self, document: str) -> str | int:
         """Return the id in the input. A document of an earlier run keeps its document id."""
-        given = self._ids.get(document)
-        if given is None:
-            return document
-        self._ids.move_to_end(document)
-        return given
+        if document in self._ids:
+            self._ids.move_to_end(document)
+        return self._ids.get(document, document)
