@@ -1,4 +1,4 @@
-"""The reference pages have every tag, verdict and constant of the code."""
+"""The reference pages have every tag, verdict, setting and command of the code."""
 
 import inspect
 import os

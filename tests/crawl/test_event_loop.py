@@ -1,4 +1,4 @@
-"""What becomes ready together goes on one by one, and what holds up the event loop is kept off it."""
+"""What becomes ready together goes on one by one, and verdicts come in the order of the responses."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""The report of an event: who, when, how fast and of what, in the form of docs/event.schema.json."""
+"""The report of an event, in the form of docs/event.schema.json, and its numbers, the same wherever they are told."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Where events go: nothing is lost, nobody waits, and a receiver that is away stops no crawl."""
+"""Where events go, the Atom file included: nothing is lost, and a receiver that is away stops no crawl."""
 
 import asyncio
 import hashlib
