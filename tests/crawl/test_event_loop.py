@@ -128,8 +128,6 @@ async def test_no_output_of_a_spider_waits_for_its_page() -> None:
         assert passed.value.value == {"number": number}
 
 
-# A crawl
-
 NOTED = """
 import scrapy
 from news.pages import Pages
@@ -297,9 +295,6 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     assert checked == [name for name in received if name not in lost]
     assert len(checked) == 10
     assert crawl.stats["waiting_contexts"] == 0
-
-
-# The order by itself
 
 
 async def respond(place: ResponsePlace) -> None:

@@ -31,9 +31,6 @@ async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
     await webhook.close()
 
 
-# The webhook
-
-
 async def test_a_webhook_gets_signed_json(hook: Webhook, receiver: Receiver) -> None:
     await hook.deliver(report(1))
     ((headers, body),) = receiver.requests
@@ -67,8 +64,6 @@ def test_another_url_or_secret_is_another_receiver() -> None:
     assert not any(b"key" in each.key or b"example" in each.key for each in hooks)
     assert Webhook("https://a.example/", "key").key == hooks[1].key
 
-
-# A crawl
 
 COVERAGE = """
 from scrapy_neardup import signals
