@@ -1,4 +1,4 @@
-"""The reference pages have every tag, verdict and constant of the code."""
+"""The reference pages have every tag, verdict, setting and command of the code."""
 
 import inspect
 import os
@@ -30,9 +30,6 @@ def test_every_reason_to_keep_a_duplicate_is_listed() -> None:
     for guard in NOT_DROPPED:
         told = re.findall('"([a-z][^"{]{20,40})', inspect.getsource(guard))
         assert any(text in section for text in told), guard.__name__
-
-
-# Every stat of a crawl is explained; the navigation has every page
 
 
 DOCS = ROOT / "docs"
@@ -75,9 +72,6 @@ def test_the_pages_are_short() -> None:
     words = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").split()) for path in pages}
     assert sum(words.values()) <= 42_000
     assert [page for page, count in words.items() if page.startswith("docs/decisions/") and count > 500] == []
-
-
-# The page of messages has only those that are in the code
 
 
 TROUBLES = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")

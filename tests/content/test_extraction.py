@@ -1,4 +1,4 @@
-"""What bad input gets: the item passes as ``unchecked`` with its reason, and the crawl goes on."""
+"""What bad input gets: the item passes as ``unchecked`` with its reason. A window belongs to one extractor."""
 
 import sys
 from collections.abc import Iterator

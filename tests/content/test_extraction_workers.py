@@ -233,9 +233,6 @@ async def test_closing_with_a_full_queue_fails_every_page_at_once(
         await pool.extract("", of("late"))
 
 
-# Crawls
-
-
 @pytest.fixture
 def project(project: Project) -> Project:
     project.write("news/awkward.py", EXTRACTOR)

@@ -1,4 +1,4 @@
-"""Which values are times: as databases, feeds and item loaders give them, in UTC if they have no zone."""
+"""Which values are times, in UTC if they have no zone, and in which language an article is written."""
 
 import json
 import time

@@ -149,9 +149,6 @@ def test_a_url_that_many_pages_give_as_their_own_is_none_of_theirs() -> None:
     assert found == ["https://wire.example/news/all"] * 3 + [*pages[3:], pages[0]]
 
 
-# Article numbers
-
-
 # Numbers that are neither days nor round figures.
 NUMBERS = st.integers(1_000_001, 18_999_999).filter(lambda number: number % 1000).map(str)
 WORDS = st.text(string.ascii_lowercase, min_size=2, max_size=8).filter(lambda word: word not in ("amp", "print", "cat"))

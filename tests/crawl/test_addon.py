@@ -108,9 +108,6 @@ def test_without_asyncio_the_crawl_goes_on_untagged_and_is_told_the_mend(project
     assert crawl.stats["waiting_contexts"] == 0
 
 
-# Every kind of item itemadapter knows is tagged as far as it can take tags
-
-
 SPIDER = '''
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The main job, end to end: one line in settings.py, and a crawl tags or drops what it has seen."""
+"""The main job, end to end: one line in settings.py, a crawl tags or drops what it has seen, and says what it did."""
 
 import re
 

@@ -21,8 +21,6 @@ def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
     kill_and_rerun(tmp_path, site, store, moment, seed)
 
 
-# Items that are lost on their way. Each crawl is followed by one that tells what the first has delivered.
-
 PAGES = ["kept", "dropped", "broken", "copied"]
 
 SPIDER = """

@@ -1,4 +1,4 @@
-"""What becomes ready together goes on one by one, and what holds up the event loop is kept off it."""
+"""What becomes ready together goes on one by one, and verdicts come in the order of the responses."""
 
 import asyncio
 import sqlite3
@@ -127,8 +127,6 @@ async def test_no_output_of_a_spider_waits_for_its_page() -> None:
             passing.__anext__().send(None)  # the first step, which is the last one if nothing is waited for
         assert passed.value.value == {"number": number}
 
-
-# A crawl
 
 NOTED = """
 import scrapy
@@ -297,9 +295,6 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     assert checked == [name for name in received if name not in lost]
     assert len(checked) == 10
     assert crawl.stats["waiting_contexts"] == 0
-
-
-# The order by itself
 
 
 async def respond(place: ResponsePlace) -> None:

@@ -180,9 +180,6 @@ def test_a_name_of_a_project_is_a_name_of_one_directory() -> None:
         assert Path(place(PROJECT=name, BOT_NAME=name)).parent == parent
 
 
-# Recorded documents
-
-
 RECORDED = "recorded.jsonl.gz"
 NOTED = {"NEARDUP_RECORD": RECORDED, **NOTING}
 

@@ -240,9 +240,6 @@ def test_settings_show_no_secret() -> None:
     assert "sEcReT" not in f"{settings} {settings!r}"
 
 
-# Secrets
-
-
 SECRET = "sEcReT"
 
 

@@ -89,9 +89,6 @@ def test_the_report_of_the_readme_is_made(project: Path) -> None:
     assert (project / "report.html").stat().st_size > 100_000
 
 
-# The other pages
-
-
 def run_page(name: str, folder: Path) -> tuple[Path, list[str]]:
     """Run every block of a page, and return the copy of the project and what each shell command and script printed.
 

@@ -1,4 +1,4 @@
-"""Numbers in words: a changed one is an update in every language that the docs name, and a reworded text is none."""
+"""Numbers in words, and words that multiply a number: a changed one is an update, and a reworded text is none."""
 
 import random
 import re

@@ -224,8 +224,6 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
     assert [len(known.documents) for known in told.values()] == [1] * len(made)
 
 
-# Figures of the news
-
 TOLLS = (
     "At least 12 people died in the fire at the port on Tuesday, the police said.",
     "The war has killed more than fourteen thousand civilians since it began two years ago.",
@@ -288,9 +286,6 @@ async def test_a_toll_that_an_older_process_learned_as_boilerplate_stays(sqlite_
         await detector.index.learned.exchange_boilerplate({source_hash("harbour-courier.example"): learned})
     (verdict,) = await crawl(sqlite_url, namespace, [Page(0, sentences=12, wall=line)])
     assert (verdict.status, verdict.changes) == ("update", ("dead: at least 4 -> at least 12",))
-
-
-# Line by line
 
 
 class NoFigures(NamedTuple):

@@ -37,9 +37,6 @@ def test_titles_overlap_by_their_words_of_weight(one: str, other: str, expected:
     assert overlap(other, one) == overlap(one, other)
 
 
-# Over every store
-
-
 @pytest.mark.parametrize(
     ("headline", "equal", "is_copy"),
     [
@@ -86,9 +83,6 @@ async def test_an_article_number_names_a_page(index: Index, changes: dict[str, o
     await check(index, first)
     match = await check(index, first.copy(**{"text": "rewritten", "url": "https://paper.example/new-7", **changes}))
     assert (match is not None and match.pair.same_page) is is_same_page
-
-
-# From the words of a page to its verdict
 
 
 QUAKE = (

@@ -100,9 +100,6 @@ async def run(documents: Sequence[tuple[str, str]], minutes: int = 2) -> tuple[l
     return verdicts, detector.take_events()
 
 
-# From the first document on
-
-
 async def test_rewritten_coverage_joins_the_story_and_another_event_does_not() -> None:
     verdicts, _ = await run([("wire", WIRE), ("train", ELSEWHERE), ("paper", REWRITTEN)])
     first, train, paper = verdicts
@@ -135,9 +132,6 @@ def test_terms_of_the_title_are_marked() -> None:
     marked = {term % TITLE_BIT for (term,) in struct.iter_unpack(">H", packed) if term >= TITLE_BIT}
     assert marked == slots("Skerrow")
     assert weights(packed).keys() == slots("Skerrow Magnus Aird")
-
-
-# Once the stream is known
 
 
 def test_inflected_forms_are_one_term() -> None:
@@ -184,8 +178,6 @@ def test_scripts_without_spaces_have_pairs_of_characters_for_terms() -> None:
     assert topic_score(wire, library) < NEWS.topic_threshold / 2
 
 
-# A window that knows little
-
 UNRELATED = (
     "Shares rose 4.1 percent on Monday, said a trader of Norvik. Wheat fell 1.2, oats 3 and barley 2.4 in March.",
     "On Monday the council fined 3 bakeries; 4 others paid 2.1 or 1.5 thousand for their fog lamps in March.",
@@ -203,9 +195,6 @@ async def test_weekdays_months_and_short_numbers_join_nobody() -> None:
             for number, text in enumerate(UNRELATED)
         ]
     assert [verdict.status for verdict in verdicts] == ["original"] * len(UNRELATED)
-
-
-# Switched off
 
 
 async def test_a_threshold_of_one_switches_topics_off() -> None:
@@ -226,8 +215,6 @@ async def test_a_threshold_of_one_switches_topics_off() -> None:
     await detector.close()
     assert [each.status for each in verdicts] == ["original", "original"]
 
-
-# Laws
 
 _WORDS = st.sampled_from([*COMMON.split(), "Skerrow", "Magnus", "1482", "ferry", "対馬海峡", "остров", "Ørsted"])
 _TEXTS = st.lists(_WORDS, min_size=20, max_size=300).map(" ".join)

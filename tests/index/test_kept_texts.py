@@ -96,9 +96,6 @@ async def test_the_setting_says_whether_texts_are_kept(store_url: str, namespace
             assert bool(texts) is keep_texts
 
 
-# Read for a second look
-
-
 @pytest.mark.parametrize("seed", some(range(8), 1))
 async def test_the_judge_has_the_same_texts_whatever_came_together(open_index: OpenIndex, seed: int) -> None:
     draw = random.Random(seed)
@@ -164,9 +161,6 @@ async def test_a_text_that_is_missing_or_damaged_is_none(
     assert (found[0].original, found[0].pair.old_text) == (article.id, None)
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(warnings) == (damage != "missing")
-
-
-# Purged
 
 
 async def test_a_purge_removes_texts(index: Index) -> None:

@@ -1,4 +1,4 @@
-"""What counts as a match. Measures, thresholds, scope and precedence."""
+"""What counts as a match: measures, thresholds, scope, precedence, and laws for every sequence of documents."""
 
 import asyncio
 import itertools

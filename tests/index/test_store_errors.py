@@ -21,9 +21,6 @@ from scrapy_neardup.settings import NearDupSettings
 TEXT = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
 
 
-# SQLite
-
-
 async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
     file = tmp_path / "window.sqlite"
     file.write_bytes(random.Random(1).randbytes(20_000))
@@ -46,9 +43,6 @@ async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_ind
     assert {type(answer) for answer in answers} == {StoreUnavailable}
     assert "another process held the file for over 0.1 s" in str(answers[0])
     assert await check(index, Article()) is None
-
-
-# Redis
 
 
 @pytest.fixture
@@ -88,9 +82,6 @@ async def test_a_cancelled_open_leaves_the_store_closed(open_index: OpenIndex, r
     redis_server.stop()
     with pytest.raises(StoreUnavailable):
         await index.open()
-
-
-# The breaker: what a lost store costs a crawl.
 
 
 @pytest.fixture

@@ -55,9 +55,6 @@ async def test_a_late_document_finds_what_is_left_of_the_oldest_hour(open_store:
     assert match.original == first.id
 
 
-# Links
-
-
 async def test_a_link_outlives_the_original(index: Index) -> None:
     original = Article(url=WIRE, title="First")
     await check(index, original)
@@ -82,9 +79,6 @@ async def test_related_documents_share_the_story_and_are_originals_of_their_own_
     await check(index, related)
     match = await check(index, related.copy(title=""))
     assert (match.original, match.original_title, match.story) == (related.id, "Another report", original.id)
-
-
-# Documents that get the same id by chance are told apart by text and url
 
 
 SECOND = START.to_bytes(4, "big").hex()

@@ -98,9 +98,6 @@ def test_code_that_a_guide_takes_from_a_script_is_in_the_script(guide: str) -> N
             assert text in (EXAMPLE / title).read_text("utf-8")
 
 
-# Every format of a feed and every type of item
-
-
 FORMATS = ("csv", "xml", "parquet")
 SPIDER = """
 from news.items import *

@@ -23,9 +23,6 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
     return pack_counts(documents, array)
 
 
-# In a store.
-
-
 async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
     await index.learned.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
     documents, counts = unpack_counts(await index.learned.add_frequencies("terms", counted(1, {2: 2})))
@@ -64,9 +61,6 @@ async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[i
         assert total == expected
 
 
-# In a process.
-
-
 def test_what_a_store_could_not_be_told_is_not_lost() -> None:
     frequencies = Frequencies()
     frequencies.learn(features(1, 2))
@@ -92,9 +86,6 @@ def test_rare_features_weigh_more() -> None:
         frequencies.learn(features(1, 1000 + number))
     common, rare, unseen = frequencies.weights(features(1, 1000, 5))
     assert common < rare < unseen
-
-
-# In a preset.
 
 
 async def test_processes_learn_from_each_other(shared_url: str, namespace: str) -> None:

@@ -16,7 +16,7 @@ from texts import START, article, noisy, opened
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.likeness import CONFIRMING_LANES, Likeness, likeness
+from scrapy_neardup.evidence.likeness import CONFIRMING_LANES, Likeness, cosine, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.rules.systems import PUBLISHED
@@ -185,12 +185,7 @@ def test_ddd_tells_an_excerpt_from_a_copy() -> None:
 
 # The reference text of multiref
 
-
 REFERENCE = load_reference()
-
-
-# Signatures.
-
 SHIPPED = Path(__file__).parents[2] / "scrapy_neardup/sketch/reference.json"
 
 
@@ -212,6 +207,13 @@ def test_every_run_of_three_characters_has_a_key_of_its_own(text: str) -> None:
     keys = gram_keys(text).tolist()
     assert len(keys) == len(grams)
     assert len(set(keys)) == len(set(grams))
+
+
+def test_a_cosine_of_signatures_is_near_that_of_the_texts() -> None:
+    one = "the bridge over the river was closed on monday after engineers had found cracks in two of its piers. "
+    other = "shares of the company rose after it had reported profits above what the market had expected for it. "
+    assert cosine(REFERENCE.sign(one), REFERENCE.sign(one + other)) > 0.6
+    assert cosine(REFERENCE.sign(one), REFERENCE.sign(other)) < 0.7
 
 
 @given(st.text(max_size=60))

@@ -87,8 +87,6 @@ def test_what_is_no_packed_sketch_is_an_error(cut: int) -> None:
         unpack_sketch(packed[:cut])
 
 
-# Workers
-
 EXTRACTOR = """
     import os
     import sys

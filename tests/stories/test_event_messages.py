@@ -1,4 +1,4 @@
-"""The message about an event: what is new comes first, nothing of a headline is markup, and services get it."""
+"""The message about an event: what is new comes first, nothing of a headline is markup, and services get plain text."""
 
 import asyncio
 import html

@@ -1,4 +1,4 @@
-"""The report of an event: who, when, how fast and of what, in the form of docs/event.schema.json."""
+"""The report of an event, in the form of docs/event.schema.json, and its numbers, the same wherever they are told."""
 
 import json
 import re
@@ -141,7 +141,6 @@ def test_terms_are_words_of_the_new_document(form: str, other_form: str) -> None
 
 
 View = dict[str, Any]
-
 ITEMS = """
 class News(Pages):
     def parse(self, response):
@@ -170,6 +169,11 @@ ARTICLES = [
     ("https://www.s4.example/fire", fire(12)),
 ]
 OWNERS = {"Press": ["wire.example", "sister.example"]}
+
+
+def test_a_crawl_counts_the_stories_that_moved(project: Project) -> None:
+    articles = [(f"https://s{number}.example/news", body) for number, body in enumerate((BUDGET, STRIKE, BOTH))]
+    assert project.crawl(ITEMS, urls=["data:,"], ARTICLES=articles).neardup["stories_united"] == 1
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Where events go: nothing is lost, nobody waits, and a receiver that is away stops no crawl."""
+"""Where events go, the Atom file included: nothing is lost, and a receiver that is away stops no crawl."""
 
 import asyncio
 import hashlib
@@ -29,9 +29,6 @@ async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
     webhook = Webhook(receiver.url, "secret")
     yield webhook
     await webhook.close()
-
-
-# The webhook
 
 
 async def test_a_webhook_gets_signed_json(hook: Webhook, receiver: Receiver) -> None:
@@ -67,8 +64,6 @@ def test_another_url_or_secret_is_another_receiver() -> None:
     assert not any(b"key" in each.key or b"example" in each.key for each in hooks)
     assert Webhook("https://a.example/", "key").key == hooks[1].key
 
-
-# A crawl
 
 COVERAGE = """
 from scrapy_neardup import signals

@@ -136,9 +136,6 @@ async def test_a_replay_says_the_same_every_time_and_over_every_store(
         assert said == await _judged(seed, store=STORES[name](request), namespace=f"{namespace}-{seed}", run=""), name
 
 
-# Final stories
-
-
 async def publish_three(room: Newsroom) -> list[str | None]:
     texts = {"a": BUDGET, "b": STRIKE, "c": OF_BOTH}
     verdicts = [await room.publish(name, name, MINUTE, text=each) for name, each in texts.items()]

@@ -39,8 +39,6 @@ def fingerprint(text: str, preset: Preset = NEWS, **parts: str) -> Fingerprint:
     return Sketcher(preset).fingerprint(document)
 
 
-# Deterministic.
-
 _PRINT = """
 import sys
 from numpy.typing import NDArray
@@ -84,9 +82,6 @@ def test_any_text_has_a_fingerprint(text: str) -> None:
     assert all(0 <= key < 1 << 32 for key in made.identity_keys + made.band_keys)
 
 
-# Scripts written without spaces.
-
-
 @pytest.mark.parametrize("text", [JAPANESE, THAI], ids=["Japanese", "Thai"])
 def test_scripts_without_spaces_are_shingled_by_characters(text: str) -> None:
     letters = fold(text).replace("。", "")
@@ -103,9 +98,6 @@ def test_two_characters_without_spaces_count_as_a_word() -> None:
     assert fingerprint(JAPANESE[:19]).signature == b""
     assert fingerprint("".join(JAPANESE.split("。"))[:39]).signature == b""
     assert fingerprint("".join(JAPANESE.split("。"))[:40]).signature
-
-
-# Blocks.
 
 
 def test_blocks_of_few_words_do_not_enter_the_fingerprint() -> None:
@@ -125,9 +117,6 @@ def test_a_text_under_the_fewest_words_has_no_signature() -> None:
     assert fingerprint(" ".join(words[:20])).signature
 
 
-# Signatures estimate resemblance.
-
-
 def sign(hashes: NDArray[np.uint32], num_perm: int, seed: int = 1) -> bytes:
     return signature(minima([hashes], num_perm, seed)[0])
 
@@ -143,9 +132,6 @@ def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -
     estimate = resemblance(sign(a, 128), sign(b, 128))
     equal = jaccard + (1 - jaccard) / 256
     assert abs(estimate - jaccard) <= 4 * math.sqrt(equal * (1 - equal) / 128)
-
-
-# Configurations.
 
 
 def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
@@ -172,8 +158,6 @@ def test_signatures_are_those_that_datasketch_makes_of_one_hash_after_the_other(
     made = minima([np.arange(9, dtype=np.uint32), np.array(hashes, dtype=np.uint32)], 64, 3)
     assert made[1].tolist() == theirs.hashvalues.tolist()
 
-
-# Tokens. One expression says what they are; the arrays must say the same of every text.
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-\ua9ff\uaa60-\uaa7f\u3005-\u3007\u3031-\u3035"
@@ -212,9 +196,6 @@ def test_tokens_have_one_hash_exactly_where_they_are_the_same(texts: list[str]) 
     tokens = one.tokens() + other.tokens()
     hashes = [*one.hashes.tolist(), *other.hashes.tolist()]
     assert len(set(tokens)) == len(set(zip(tokens, hashes, strict=True))) == len(set(hashes))
-
-
-# Languages
 
 
 TEXT = Path(__file__).with_name("stories.txt").read_text("utf-8")

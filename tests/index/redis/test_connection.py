@@ -85,9 +85,6 @@ def test_no_error_shows_a_password(url: str) -> None:
     assert "s3c" not in without_password(url)
 
 
-# Real servers that are not what the url says.
-
-
 @pytest.mark.slow
 async def test_a_certificate_that_is_not_trusted_names_the_mend(open_index: OpenIndex, fleet: Fleet) -> None:
     url = fleet.url("tls").partition("?")[0]
@@ -118,9 +115,6 @@ async def test_a_node_of_a_cluster_is_no_single_server(open_index: OpenIndex, fl
         await use_each()
 
 
-# Rights
-
-
 async def test_a_user_of_one_namespace_is_kept_to_it(
     open_index: OpenIndex, redis_server: RedisServer, namespace: str
 ) -> None:
@@ -132,9 +126,6 @@ async def test_a_user_of_one_namespace_is_kept_to_it(
     assert await check(own, Article()) is None
     with pytest.raises(StoreError, match="the user's ACL"):
         await open_index(url, namespace="-2")
-
-
-# The user of docs/redis.md may do all that the package does
 
 
 NOTICE = "This article is for subscribers of the paper only, so please log in or buy a pass for a day to read on here."

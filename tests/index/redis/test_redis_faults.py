@@ -145,9 +145,6 @@ async def test_a_copy_is_registered_with_its_story_or_not_at_all(
     assert [each.source for each in members] == (["wire.example", "copier.example"] if registered else [])
 
 
-# What holds of all keys and connections
-
-
 PACKAGE = Path(__file__).parents[3] / "scrapy_neardup"
 TEXT = "The {0} over the river was closed on Monday after engineers had found cracks in some of its {1} piers. " * 3
 NOW = 1_700_000_000
@@ -234,9 +231,6 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
         for match in forbidden.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []
-
-
-# Keys with our names that are of another type
 
 
 KINDS = [f"records:{START // HOUR}", f"bands:{START // GENERATION}", "events", "outbox", f"learned:{b'site'.hex()}"]

@@ -55,9 +55,6 @@ async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Arti
     return index, original, copy
 
 
-# Versions
-
-
 @pytest.mark.parametrize(
     ("statements", "words"),
     [
@@ -79,9 +76,6 @@ async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
         await open_index(f"sqlite:///{file}")
     assert _content(file) == before
     assert [each.name for each in file.parent.iterdir()] == [file.name]
-
-
-# Damage
 
 
 VALUES = ("CAST(x'fe' AS TEXT)", -1.5, "x'05'", f"x'{400 * '05'}'")
@@ -127,9 +121,6 @@ async def test_damage_of_any_entry_stops_nothing(
         assert all("A member of a story is left out" in each for each in repeated)
 
 
-# Locks
-
-
 async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, sql: sqlite3.Connection) -> None:
     _, original, _ = await _used(open_index, file)
     index = await open_index(f"sqlite:///{file}", timeout=0.1)
@@ -143,18 +134,12 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
 
 
-# Files and folders that may not be written
-
-
 @pytest.mark.parametrize("folder", ["/proc", "/proc/neardup"])
 async def test_a_window_that_cannot_be_made_is_named_with_the_remedy(open_index: OpenIndex, folder: str) -> None:
     """In these folders nobody makes a file, not even the administrator."""
     remedy = r"read and write the file and its folder.* or set NEARDUP_STORE to another file"
     with pytest.raises(StoreError, match=rf"^{folder}/window\.sqlite: .*{remedy}"):
         await open_index(f"sqlite://{folder}/window.sqlite".replace("sqlite:///", "sqlite:////"))
-
-
-# Damage on the disk: every error names the file and the remedy, and stops no more than it must
 
 
 SITE = digest("a.example", 4)

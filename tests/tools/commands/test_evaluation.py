@@ -30,8 +30,6 @@ FERRY = (
     "until dawn. The captain told the coast guard that a door of the car deck had stood open. Fishermen from three "
     "villages pulled most of the passengers out, and a hospital ship took the injured to the mainland."
 )
-
-
 COMET = article("comet", 45)
 
 

@@ -60,9 +60,6 @@ def test_a_replay_reads_and_writes_a_pipe(tmp_path: Path) -> None:
     assert json.loads(done.stderr)["documents"] == 6, "the summary does not mix with the verdicts"
 
 
-# Ended early
-
-
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return start_scrapy(folder, "neardup", *arguments, stdin=subprocess.PIPE)
 
@@ -96,9 +93,6 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-# Documents of the window
-
-
 def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
     window = "--store", STORE, "--namespace", "sports", "--json"
     (copy,) = map(json.loads, neardup(folder, "explain", f"{WIRE}?utm_source=x", *window).stdout.splitlines())
@@ -119,9 +113,6 @@ def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_pa
     (tmp_path / "given.txt").write_text(text("other"), encoding="utf-8")
     found = json.loads(neardup(folder, "explain", WIRE, str(tmp_path / "given.txt"), *window, "--json").stdout)
     assert (found["status"], found["a"]["url"]) == ("original", WIRE)
-
-
-# Settings
 
 
 @pytest.mark.parametrize(

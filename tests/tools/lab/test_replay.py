@@ -1,4 +1,4 @@
-"""``scrapy neardup replay``: the product as it is measured from outside."""
+"""``scrapy neardup replay``: the product as it is measured from outside, and input that it cannot use."""
 
 import gzip
 import json
