@@ -1,7 +1,5 @@
 """Find out which news a crawl has seen before. The names in ``__all__`` are the public API: see ``docs/api.md``."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """Turn the plugin on: ``ADDONS = {"scrapy_neardup.Addon": 500}`` is all a user writes."""
 
-from __future__ import annotations
-
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 

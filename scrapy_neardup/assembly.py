@@ -1,7 +1,5 @@
 """Make the parts of a detector and of a crawl from the settings."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from scrapy_neardup.content.embedding import Embedding, shared_embedding

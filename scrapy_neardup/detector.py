@@ -1,7 +1,5 @@
 """NearDupDetector takes a document and returns its verdict. It works in any asyncio program, without Scrapy."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Errors that a user of the package may meet. Each names what is wrong, the value, and what would be right."""
 
-from __future__ import annotations
-
 
 class NearDupError(Exception):
     """Base class of all errors of this package."""

@@ -1,7 +1,5 @@
 """Items that declare the fields of a verdict."""
 
-from __future__ import annotations
-
 import scrapy
 
 from scrapy_neardup.document import TAGS

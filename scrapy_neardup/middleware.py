@@ -1,7 +1,5 @@
 """The middlewares: pass on responses one by one, extract their main content, and carry it beside the items."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Item pipelines: get the verdict on each item, and tag or drop the item."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

@@ -1,7 +1,5 @@
 """Signals of this package, sent through ``crawler.signals``; handlers may be coroutines and are awaited."""
 
-from __future__ import annotations
-
 document_checked = object()
 """Sent for each item that has a verdict, before it is tagged or dropped: ``item``, ``verdict`` (a Verdict), ``spider``.
 

@@ -1,7 +1,5 @@
 """Make a Document, with an id of its own, from values of any type. Read times as users write them, and languages."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

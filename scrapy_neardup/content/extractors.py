@@ -3,8 +3,6 @@
 The types of a page before and after extraction are here too, and their limits.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib import import_module

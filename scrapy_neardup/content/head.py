@@ -1,7 +1,5 @@
 """Decode the bytes of a page, and read what it says of itself: title, language, section, publisher, its own url."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

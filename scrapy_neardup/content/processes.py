@@ -1,7 +1,5 @@
 """Extract in worker processes: they use all cores and keep the time limit, and a crash costs one page."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import logging

@@ -1,7 +1,5 @@
 """Read from a url which page it is, and the number of the article, without network access."""
 
-from __future__ import annotations
-
 import re
 from collections import OrderedDict
 from collections.abc import Iterable

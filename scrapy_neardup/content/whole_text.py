@@ -3,8 +3,6 @@
 Everything here takes linear time, and next to none on most pages.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from html import unescape

@@ -7,8 +7,6 @@ A request is PAGE with a url, the name of an encoding and a page, or TEXTS with 
 with the error message, the seconds and the CPU seconds that it took, and then the text of the page, or the sketches.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

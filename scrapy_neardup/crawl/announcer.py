@@ -1,7 +1,5 @@
 """Tell of verdicts and events: by signals, stats, feeds, and the summary of the run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from functools import partial

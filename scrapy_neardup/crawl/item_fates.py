@@ -3,8 +3,6 @@
 An item is delivered when the feeds that took it are stored. If there are no feeds, it is delivered when it is scraped.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import deque

@@ -1,7 +1,5 @@
 """The block that a crawl logs at its end, with hints at what went wrong."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ both values are the same, and one of them names it. So is another newest toll of
 however these are written. What is not sure is no line: its sentence is in the news of the document.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

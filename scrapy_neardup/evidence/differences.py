@@ -6,8 +6,6 @@ that is otherwise equal, a word that stands in the place of another word is cont
 no list knows all words that change the news.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The lead of an event: a whole sentence of a page that tells what the page's headline says."""
 
-from __future__ import annotations
-
 import re
 
 from scrapy_neardup.evidence.changes import LETTERS, contradict

@@ -1,7 +1,5 @@
 """How alike two documents are, from the signatures that a store keeps of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

@@ -9,8 +9,6 @@ Sri Lanka, which have none, each word may be a name; Unicode's names of their le
 has more names, of which most meet no other, and must share more of them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import struct

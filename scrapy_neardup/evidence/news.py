@@ -4,8 +4,6 @@ A story keeps hashes of the terms that its articles have (see ``titles``), so an
 news: most of its terms are known. Which sentences are asked for is known from the texts of the second look.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence

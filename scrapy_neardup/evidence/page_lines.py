@@ -1,7 +1,5 @@
 """Which lines of a text are of its page and not of its article, such as links, bylines and counters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache

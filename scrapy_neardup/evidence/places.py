@@ -3,8 +3,6 @@
 A *place* is a part of two sentences in which they differ. Words that only moved are no part of it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """Which of the words that differ between two partners of an alignment change what is said."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

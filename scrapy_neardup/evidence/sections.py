@@ -3,8 +3,6 @@
 Sections are the seventeen top media topics of IPTC. ``sections.json`` has the words of many languages for each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import unquote

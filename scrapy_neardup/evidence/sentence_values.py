@@ -3,8 +3,6 @@
 Two values are no other values if they are one number in two forms, one is the other one rounded, or one may be misread.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

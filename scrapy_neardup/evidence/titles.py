@@ -4,8 +4,6 @@ A term is the beginning of a word, so that inflected forms are one term; very sh
 without spaces a term is a pair of characters.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Collection, Iterable

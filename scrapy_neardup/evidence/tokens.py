@@ -5,8 +5,6 @@ word are recognised without a list: by their letters, and names by their skeleto
 the words that need a list: negations, quantities, "said" and "stated", articles.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import Decimal

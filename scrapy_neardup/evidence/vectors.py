@@ -8,8 +8,6 @@ Whoever prints many pages in a language moves its mean. So a source adds at most
 more for each block of ``BLOCK`` documents of all sources. The newest ``MOST_SOURCE_DOCUMENTS`` blocks count.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The index of the window, which finds the match of a fingerprint, and the stores that keep it (store.py)."""
 
-from __future__ import annotations
-
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.store import Breaker, Store

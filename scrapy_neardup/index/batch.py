@@ -7,8 +7,6 @@ Each document is decided as if those before it had been registered. If others ha
 its commit is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace

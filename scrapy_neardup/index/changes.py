@@ -4,8 +4,6 @@ It has the changes in the order of their commits, and keeps ``most_changes`` of 
 logged in the atomic step that makes it. So whoever reads on behind the last known change misses nothing.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterable

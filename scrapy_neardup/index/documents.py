@@ -3,8 +3,6 @@
 ``batch.py`` has the steps of a check, in their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial

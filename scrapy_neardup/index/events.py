@@ -4,8 +4,6 @@ An event is on its way from the step that grants its claim until all its receive
 hand dies, another one takes it over.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from collections.abc import Collection, Container, Sequence

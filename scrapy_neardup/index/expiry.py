@@ -1,7 +1,5 @@
 """Delete the keys that have left the window."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from functools import partial

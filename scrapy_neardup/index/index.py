@@ -1,7 +1,5 @@
 """The index: the parts that work on one namespace and configuration of a store."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scrapy_neardup.index.changes import Changes

@@ -4,8 +4,6 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and writes
 meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

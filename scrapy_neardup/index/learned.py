@@ -1,7 +1,5 @@
 """What all processes have learned of words, sources and languages, and how a sketcher exchanges it with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast

@@ -10,8 +10,6 @@ store. Its client answers at once, so the step runs through without a pause. Onl
 this process remembers of a generation is not right.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

@@ -1,7 +1,5 @@
 """One crawl, from its first heartbeat to its last: what it tells the store of its documents, and when."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -5,8 +5,6 @@ transaction. All SQL runs in one separate thread, where the client answers at on
 last line without a pause, and nobody else comes in between.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

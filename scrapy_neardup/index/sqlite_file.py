@@ -1,7 +1,5 @@
 """One SQLite file, or a database in memory: how it is opened, and its transactions."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

@@ -6,8 +6,6 @@ document key. A story that became a part of another one says so in its counters,
 Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see store.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import cast
 

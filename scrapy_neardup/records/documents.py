@@ -1,7 +1,5 @@
 """Pack the record that a store keeps of a document. All stores use the same bytes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from operator import attrgetter

@@ -9,8 +9,6 @@ Features are counted by slot, the high 16 bits of their hash. Counts are packed 
 then the count of every slot (2 bytes). All numbers are big-endian.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pack and read the ledger of a story, see ``rules/ledger.py``, and what it has told, see ``rules/news.py``."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 

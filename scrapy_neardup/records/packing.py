@@ -1,7 +1,5 @@
 """The one way in which documents, members and neighbours are packed into bytes."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping
 

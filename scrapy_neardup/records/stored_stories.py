@@ -1,7 +1,5 @@
 """Stories as they were read from the store, and changed since, until they are written."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast

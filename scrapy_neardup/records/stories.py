@@ -3,8 +3,6 @@
 ``rules/membership.py`` says how all this changes.
 """
 
-from __future__ import annotations
-
 import logging
 import struct
 from collections.abc import Iterable

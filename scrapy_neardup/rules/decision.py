@@ -1,7 +1,5 @@
 """Decide what a new document is. The window, ``explain`` and the lab call the same function: ``Judge.decide``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """What a guard finds in a pair. The findings of a decision, in the order of its guards, are its trace."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 

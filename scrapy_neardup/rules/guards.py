@@ -4,8 +4,6 @@ A guard is named after the statement that it checks, and applies if the statemen
 the list of this guard says: related, or copies, or no copies.
 """
 
-from __future__ import annotations
-
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts

@@ -1,7 +1,5 @@
 """Say what a document adds to the story that it joins."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -7,8 +7,6 @@ needs the majority of all owners that print this kind, or a page that says that 
 Times decide what is newest, not the order in which pages are crawled: a crawl reads front pages newest first.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The record under which a document is registered: how it links to its match, its story and its text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

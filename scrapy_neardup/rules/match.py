@@ -1,7 +1,5 @@
 """What a new document is to a candidate: a copy, related, or neither. The best candidate is the match."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal

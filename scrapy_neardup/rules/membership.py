@@ -3,8 +3,6 @@
 They change the counters that they are given, and read and write nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a document tells that its story did not: the sentences of ``neardup_news``."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The settings by which a store decides whether a candidate is a match."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ records are known: it chooses among the candidates that are stored. What ``decid
 chosen too, because whether a candidate may be chosen, and its rank, depend on no other candidate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from scrapy_neardup.document import Document

@@ -3,8 +3,6 @@
 The order of the guards is the rule. The first lists are for every system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Decide whether the stories of two candidates are one, because a new document fits both."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

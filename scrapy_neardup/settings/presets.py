@@ -1,7 +1,5 @@
 """The presets: one row for each method of detection. Settings replace some of their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The urls that ``NEARDUP_STORE`` may have."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl
 

@@ -1,7 +1,5 @@
 """Checks of the values that users give to settings. A wrong value raises ValueError, which says what is allowed."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

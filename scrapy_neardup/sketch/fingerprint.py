@@ -1,7 +1,5 @@
 """Make the fingerprint of a document. This module brings all parts of a sketch together."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from functools import partial

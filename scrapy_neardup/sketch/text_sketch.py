@@ -5,8 +5,6 @@ nothing of boilerplate, which is learned from documents in their order. If lines
 sketches the text again.
 """
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections.abc import Callable, Sequence

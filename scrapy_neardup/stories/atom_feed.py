@@ -1,7 +1,5 @@
 """A receiver of events for feed readers: an Atom file (RFC 4287), which is written anew with each event."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The levels of events: one of them with its story, how it is sent, and those that a process has in hand."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

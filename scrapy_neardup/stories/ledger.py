@@ -1,7 +1,5 @@
 """What the ledger of a story says: the state of each kind, what it was, who prints it, and what contradicts it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo

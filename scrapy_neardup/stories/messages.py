@@ -4,8 +4,6 @@ Strangers write headlines. So no headline is markup, names anybody, or is a link
 over 100 services read some form of Markdown, and Apprise escapes it for some of them only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The receivers of events: a webhook, which gets a JSON POST for each event, services of Apprise, and an Atom file."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

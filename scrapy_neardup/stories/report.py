@@ -1,7 +1,5 @@
 """The special report: an event as plain data, in the form that ``docs/event.schema.json`` describes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone, tzinfo

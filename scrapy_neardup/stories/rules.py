@@ -4,8 +4,6 @@ A rule is asked each time a document joins a story. It returns the level that th
 raised only once for a story, so a rule needs no memory.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import Counter

@@ -5,8 +5,6 @@ line: 0 if Apprise is loaded, or has sent the message; else the status of HTTP t
 none.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """The headline of a story, and the changed figures of its documents."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Follows the stories that documents join, and raises each level of an event once, whatever the number of processes."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -8,8 +8,6 @@ The work is bounded whatever a text looks like: sentences have at most ``LONGEST
 many sentences proposes no partner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

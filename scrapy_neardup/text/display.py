@@ -1,7 +1,5 @@
 """Texts for people: safe to print, on one line, with numbers and nouns, without passwords."""
 
-from __future__ import annotations
-
 import re
 
 # Control characters except line feed and tab, characters that change the direction of writing or are seen nowhere,

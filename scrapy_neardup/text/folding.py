@@ -8,8 +8,6 @@ Each character is folded by itself and looked up once, so folding takes linear t
 of Indic scripts and Thai are marks too, but they are kept: without them, different words would be one.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Cut texts into sentences. An abbreviation, an initial, a decimal or a host name ends none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

@@ -4,8 +4,6 @@
 ready for JSON. Nothing is registered or changed. Titles, urls and figures in answers are texts of strangers' pages.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections import defaultdict

@@ -5,8 +5,6 @@ a claim in other words, or in another language, may not be found, and a text tha
 harmed need not agree: whether the ledger has another number is what is asked.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

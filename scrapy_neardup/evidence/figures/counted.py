@@ -5,8 +5,6 @@ away from their number ("nine people on board were killed"), *nouns* stand besid
 currencies are in ``number_words``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum

@@ -4,8 +4,6 @@ A figure is a number, in digits or words, with what it counts (see ``counted``).
 numbers are left out. ``changes`` compares the figures of two texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

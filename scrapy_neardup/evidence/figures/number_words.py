@@ -6,8 +6,6 @@ CLDR. The number words of the first languages were made with num2words. Chinese,
 something are made digits: "四人" -> "4人", "千二百" -> "1200".
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -3,8 +3,6 @@
 Chinese and Japanese numerals that count something become digits first, see ``number_words``.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from itertools import compress

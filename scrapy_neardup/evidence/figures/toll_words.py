@@ -1,7 +1,5 @@
 """What the words around a figure say of a toll, in each language: "at least", "two more", "last year"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -5,8 +5,6 @@ whether it adds to an earlier figure ("two more") or corrects one. Figures of hi
 out, and so are parts of another figure ("including three children").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet

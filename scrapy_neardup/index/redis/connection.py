@@ -3,8 +3,6 @@
 Also explain errors of redis-py so that a user can fix their cause.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from redis import exceptions

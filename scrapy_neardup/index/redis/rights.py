@@ -1,7 +1,5 @@
 """The rights that a user of a Redis needs, tried one by one for ``scrapy neardup doctor``."""
 
-from __future__ import annotations
-
 from scrapy_neardup.index.store import Call, Client, Commit, Expected
 
 

@@ -4,8 +4,6 @@ Everything that tasks make is in files below the output. So a worker that is kil
 and a replay that is started again goes on where it was.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time

@@ -3,8 +3,6 @@
 They are Arrow files, of which only what is used is read. If a worker is killed, another one writes the same file again.
 """
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator

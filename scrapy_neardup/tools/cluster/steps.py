@@ -11,8 +11,6 @@ The *place* of a row says where it belongs: source and second, look-up key and s
 second, then its number among all lines of all files. So keys sort by time, then in the order of the input.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

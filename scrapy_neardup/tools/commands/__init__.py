@@ -1,7 +1,5 @@
 """``scrapy neardup <subcommand>``: one module a subcommand. Scrapy's other commands load none of them."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import inspect

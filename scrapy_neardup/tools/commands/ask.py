@@ -1,7 +1,5 @@
 """``scrapy neardup ask QUESTION``: print the answers of ask.py as JSON lines, for programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to fix it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path

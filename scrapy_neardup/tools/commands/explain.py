@@ -1,7 +1,5 @@
 """``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass

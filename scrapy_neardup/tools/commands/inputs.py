@@ -3,8 +3,6 @@
 Wrong lines and pages are printed on standard error.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import math

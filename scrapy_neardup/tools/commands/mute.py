@@ -1,7 +1,5 @@
 """``scrapy neardup mute ID``: raise no more events of a story."""
 
-from __future__ import annotations
-
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.ask import is_document_id
 from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector, option

@@ -1,7 +1,5 @@
 """``scrapy neardup purge``: remove a namespace, or the documents of one source or page."""
 
-from __future__ import annotations
-
 import sys
 
 from scrapy_neardup import NearDupDetector

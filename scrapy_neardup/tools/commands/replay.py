@@ -1,7 +1,5 @@
 """``scrapy neardup replay``: run recorded documents through the detector."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """``scrapy neardup report``: write one page that shows what a crawl found."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from contextlib import ExitStack

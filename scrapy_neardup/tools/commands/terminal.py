@@ -1,7 +1,5 @@
 """Output of commands that is safe for a terminal, whatever titles, urls and file names contain."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

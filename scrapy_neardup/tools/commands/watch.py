@@ -1,7 +1,5 @@
 """``scrapy neardup watch``: the events and growing stories of a window, and what it holds."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -3,8 +3,6 @@
 A line that cannot be used is reported, never just skipped.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

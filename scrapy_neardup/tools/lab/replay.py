@@ -3,8 +3,6 @@
 Pages are extracted ahead in worker processes, while verdicts are made in order.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import time

@@ -7,8 +7,6 @@ Texts are not kept: the rows of 200,000 items fit into memory, their texts do no
 read in a second pass.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

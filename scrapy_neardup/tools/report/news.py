@@ -1,7 +1,5 @@
 """What is new, for the opening of the page and a digest; and the numbers by verdict and by source."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo

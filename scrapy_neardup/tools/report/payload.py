@@ -3,8 +3,6 @@
 JSON is written so that nothing in it can end a script element or become markup, whatever a title or text contains.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

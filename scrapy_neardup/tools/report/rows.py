@@ -3,8 +3,6 @@
 Titles, texts and urls are written by strangers, so they are made safe to show.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
