@@ -271,7 +271,7 @@ class NearDupDetector:
                 documents = await asyncio.gather(*map(self.embedding.ask, documents))
             if self.breaker.allows(len(group)):
                 await self._begin()
-                documents = list(await self.knowledge.meet(documents))
+                documents = list(await self.knowledge.meet(documents))  # whose sources have wrong clocks is marked
                 fingerprints = await self._sketch(documents)
                 start = time.perf_counter()
                 checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))

@@ -206,7 +206,7 @@ class Batch:
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
 
     def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
-        """Return the texts that are known of the candidates of pairs, and of the documents kept instead of them."""
+        """Return the known texts of candidates, and of the documents kept instead of them, by document key."""
         keys = [key for pair in pairs for key in (pair.key, pair.kept_key)]
         texts = {key: text_of(key, self.records, self._texts) for key in keys}
         return {key: text for key, text in texts.items() if text is not None}

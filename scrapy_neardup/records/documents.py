@@ -101,7 +101,7 @@ class Record(Evidence):
 
     @property
     def is_dropped(self) -> bool:
-        """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
+        """Whether the document was dropped as a copy of one that is not delivered. It counts as seen if that does."""
         return self.packed_life >= IS_DROPPED
 
     @property

@@ -96,7 +96,7 @@ class Judge:
             changes = tuple(change for change in changes if change.is_toll)
         trace = Trace()
         is_kept = changed_page is not None and trace.applies(NOT_DROPPED, changed_page.pair)
-        added = trace.findings[-1:] * is_kept  # what the document adds to its changed page
+        added = trace.findings[-1:] if is_kept else []  # what the earlier text of its page does not say
         verdict, findings = self._verdict(document, best, version, changes, is_kept=is_kept)
         record = linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or added):

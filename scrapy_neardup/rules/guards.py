@@ -102,6 +102,7 @@ def shared_part(pair: Pair) -> Finding:
     """The texts share only a part: quotations, a background, a notice, or a short article that is in a long one.
 
     Two articles of one source share more than that: its background, its headlines and its forms.
+    Only the beginnings are counted in the texts; the rest is estimated from the sketches.
     """
     shares = {
         "resemblance": pair.likeness.similarity,

@@ -2,7 +2,7 @@
 
 ``Judge.decide`` chooses among all candidates. Some may come in the same batch, so the window reads texts before all
 records are known: it chooses among the candidates that are stored. What ``decide`` chooses of these, the window has
-chosen too, because whether a candidate may be chosen, and its rank, depend on no other candidate.
+chosen too, unless an equal text is in the same batch: the rank of a candidate depends on no other candidate.
 """
 
 from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import Pair
 
 STRANGERS: Sequence[Guard] = (guards.other_scope,)
-"""If one applies, the candidate is left out."""
+"""If one applies, the candidate is left out. They are asked before texts are read, so they must not ask for texts."""
 
 TRANSLATIONS: Sequence[Guard] = (guards.translation,)
 """If one applies, the documents are related."""
@@ -29,7 +29,7 @@ NOT_DROPPED: Sequence[Guard] = (
     guards.unread_text,
     guards.other_content,
 )
-"""Asked of a copy that would be dropped: if one applies, it is kept."""
+"""If one applies to a copy that would be dropped, or to an earlier version at its url, the copy is kept."""
 
 
 class System(NamedTuple):
