@@ -189,7 +189,7 @@ def _note_figures(
         return
     tolls = cached_tolls_of(text.title, text.text, member.language)
     note(ledger, tolls, owner, bytes.fromhex(member.id), time)
-    begins = f"{text.title}\n{text.text[:_BEGINNING]}"
+    begins = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
     if any(each.kind in PEOPLE_HARMED and each.text[:_OPENING] in begins for each in tolls):
         counters.levels |= HARM
 

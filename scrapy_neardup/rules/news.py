@@ -75,11 +75,16 @@ def _news_of(
         and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
         for kind in (each.kind, PEOPLE)  # "six students were crushed"
     }
-    new_values = recounted(join.sentences, first.title, first.text, told, join.language) if first else []
-    if new_tolls:
-        figures = {each: find_figures(each, join.language) for each in join.sentences}
-        new_values += [each for each in figures if any((f.kind, f.value) in new_tolls for f in figures[each])]
+    new_values = _with_tolls(join.sentences, new_tolls, join.language) if new_tolls else []
+    if first:
+        new_values += recounted(join.sentences, first.title, first.text, told, join.language)
     return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+
+
+def _with_tolls(sentences: Sequence[str], tolls: Collection[tuple[int, str]], language: str) -> list[str]:
+    """Return the sentences that have one of these figures, each given by its kind and its value."""
+    figures = {each: find_figures(each, language) for each in sentences}
+    return [each for each in sentences if any((one.kind, one.value) in tolls for one in figures[each])]
 
 
 def _note_telling(

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
+from operator import attrgetter
 from typing import NamedTuple
 
 from scrapy_neardup.document import STATUSES
@@ -92,7 +93,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     figures = {story: told_figures(story, links) for story in stories}
     events = _events(period, figures)
     others = [story for story in several if not any(map(period.has, story.signals))]
-    begun = [story for story in others[_MOST_LISTED:] if story.is_begun]
+    begun = filter(attrgetter("is_begun"), others[_MOST_LISTED:])
     newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
     counts = Counter(row.status for row in rows)
     return PeriodNews(
