@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from scrapy_neardup.document import Document, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.changes import Change
@@ -96,10 +97,10 @@ class Judge:
             changes = tuple(change for change in changes if change.is_toll)
         trace = Trace()
         is_kept = changed_page is not None and trace.applies(NOT_DROPPED, changed_page.pair)
-        added = trace.findings[-1:] if is_kept else []  # what the earlier text of its page does not say
+        added = filter(attrgetter("applies"), trace.findings)  # what the earlier text of its page does not say
         verdict, findings = self._verdict(document, best, version, changes, is_kept=is_kept)
         record = linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
-        if changed_page and (verdict.status == "update" or added):
+        if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
         changed = dict[bytes, tuple[Record, Record]]()
