@@ -33,7 +33,7 @@ _NEARLY_ALL = 0.9
 _FEWEST_REVISITS = 5
 _LONGEST_NAME = 100  # characters
 _MOST_NAMES = 1000
-_NEXT = "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
+_NEXT = "Next: scrapy neardup report items.jsonl, after a crawl with -O items.jsonl"
 
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.

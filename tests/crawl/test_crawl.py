@@ -269,7 +269,7 @@ def test_a_feed_that_cannot_be_stored_is_a_hint(project: Project) -> None:
     crawl = project.crawl(FERRY, FEED_STORAGES={"": "news.storage.Unstorable"})
     said = " ".join(block(crawl.log).split())
     assert "7 of 7 items could not be written to a feed" in said
-    assert "Next: crawl with -O items.jsonl, then " in said
+    assert "Next: scrapy neardup report items.jsonl, after a crawl with -O" in said
 
 
 def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSite) -> None:
