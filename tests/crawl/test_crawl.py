@@ -243,7 +243,9 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
     assert "Dumping Scrapy stats" in log
     assert BLOCK.split(log)[-1] == "", "nothing follows"
     assert log.index("Dumping Scrapy stats") < log.index("scrapy-neardup: 7 items judged")
-    assert said.endswith("scrapy neardup report items.jsonl\n      scrapy neardup watch --events\n")
+    assert said.endswith(
+        "scrapy neardup report items.jsonl, after a crawl with -O items.jsonl\n      scrapy neardup watch --events\n"
+    )
 
 
 def test_a_feed_that_cannot_be_written_is_a_hint(project: Project) -> None:
