@@ -70,7 +70,8 @@ def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> tup
     paired = do(find_pairs, _ranges(sum(stats["postings"] for stats in stored) // _POSTINGS), len(stored))
     decided = do(decide, [stats["documents"] for stats in stored], len(paired))
     do(write_part, job.inputs, len(stored))
-    shutil.rmtree(job.out / UNFINISHED)
+    # Renamed, because a worker that was thought lost may still be at a task: now it finds no folder to write to.
+    shutil.rmtree((job.out / UNFINISHED).rename(job.out / f".{UNFINISHED}"))
     counts = sum((Counter(stats["counts"]) for stats in (*found, *paired, *decided)), Counter[str]())
     return counts, [line for stats in found for line in stats["errors"]]
 
