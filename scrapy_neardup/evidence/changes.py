@@ -192,10 +192,9 @@ def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
     if not (is_risen or is_corrected) or not newest or _name_others(new, old):
         return
     is_told = str(newest) in _told_dead(old.title, old.text, old.language)
-    if (
-        not is_told and str(known) not in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]
-    ):  # "14 here, 29 in all"
-        yield str(known), str(newest)
+    if is_told or str(known) in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]:
+        return  # "14 here, 29 in all"
+    yield str(known), str(newest)
 
 
 def _name_others(new: Side, old: Side) -> bool:
