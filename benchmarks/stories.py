@@ -30,7 +30,7 @@ from shared import add_workers, data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.index.registration import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent

@@ -18,9 +18,9 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Verdict, u
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.learned import Knowledge
-from scrapy_neardup.index.registration import CheckedDocument
-from scrapy_neardup.index.run import Run
+from scrapy_neardup.index.runs import Run
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Decision

@@ -14,8 +14,7 @@ from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 
 from scrapy_neardup.crawl.item_context import ItemContext, PendingDocument, current_item
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
-from scrapy_neardup.index.run import Run
-from scrapy_neardup.index.runs import Fate
+from scrapy_neardup.index.runs import Fate, Run
 from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)

@@ -7,46 +7,109 @@ Each document is decided as if those before it had been registered. If others ha
 its commit is refused.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from scrapy_neardup.document import LONG_TEXT, with_id
-from scrapy_neardup.index.joined_stories import text_of
-from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
-from scrapy_neardup.index.partition import Partition
-from scrapy_neardup.index.postings import Postings, ShardBits
-from scrapy_neardup.index.registration import CheckedDocument, Registration
+from scrapy_neardup.document import LONG_TEXT, Document, with_id
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.joined_stories import JoinedStories, text_of
+from scrapy_neardup.index.layout import SLICE, Span, calls_by_slice, values_by_slice
+from scrapy_neardup.index.partition import Part, Partition
+from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
-from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.records.documents import NO_TEXT, Record, read_record, seconds_of, with_next_key
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.index.store import (
+    Call,
+    Client,
+    Commit,
+    Expected,
+    NewPostings,
+    answers,
+    is_other_version,
+)
+from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.texts import StoredText, pack_text
+from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.second_look import chosen_for_second_look
+from scrapy_neardup.story import Story
+
+_MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
+_COMMITTED = 1  # the answer of a store
 
 
-class Batch:
+@dataclass(eq=False)
+class CheckedDocument:
+    """A document that is checked: what was read for it, what was decided, and in the end how it is registered.
+
+    One that was checked before is decided again, with its ``stored`` record, but not registered.
+    """
+
+    given: Document
+    record: Record  # as an original
+    keys: Keys  # look-up keys
+    near: Neighbourhood = field(init=False)
+    posted: NewPostings | None = None
+    stored: Record | None = None
+    candidates: list[bytes] = field(default_factory=list)
+    pairs: dict[bytes, Pair | None] = field(default_factory=dict)  # with candidates; None for one that is no match
+    decision: Decision = field(init=False)
+    packed: bytes = b""  # the record that is registered
+    story: Story | StoreError | None = None  # just after the document joined it; the error if its data is damaged
+    asks_other_run: bool = False  # it is to be dropped, and another run has yet to deliver its match
+    is_registered: bool = False  # it is registered, now or before
+    error: StoreError | None = None
+
+    def begin(self, spans: Sequence[Span]) -> None:
+        """Forget what an earlier try has read. ``spans`` are the generations of the document's window."""
+        self.near = Neighbourhood(self.keys, spans, seconds_of(self.key))
+        self.stored = None
+        self.pairs = {}
+        self.story = None
+
+    @property
+    def key(self) -> bytes:
+        """The key under which the document is registered. As long as it has no match it is its own original."""
+        return self.record.original
+
+    @property
+    def id(self) -> str:
+        """The same as an id: that of the document, or if another has that, the next that is free."""
+        return self.key.hex()
+
+    @property
+    def is_done(self) -> bool:
+        return self.is_registered or self.error is not None
+
+    @property
+    def answer(self) -> CheckedDocument | StoreError:
+        if self.is_registered:
+            return self
+        return self.error or StoreUnavailable("others change the window all the time")
+
+
+class Batch(Part):
     """Documents that are checked together, and what was read of the window for them. No two of them have one key.
 
     The methods are the steps of a check, in their order. ``bits`` is what this process remembers of the generations.
     """
 
     def __init__(self, partition: Partition, bits: ShardBits, client: Client, documents: list[CheckedDocument]) -> None:
-        self._partition = partition
-        self._layout = partition.layout
-        self._judge = partition.judge
+        super().__init__(partition)
         self._client = client
         self.documents = documents
         for each in documents:
-            each.begin(self._layout.generations(seconds_of(each.key)))
-        self._postings = Postings(self._layout, bits)
+            each.begin(self.layout.generations(seconds_of(each.key)))
+        self._postings = Postings(self.layout, bits)
         self._heartbeats = Heartbeats(partition.run)
         # Those that were read, also None for damaged ones; then those of this batch.
         self.records: dict[bytes, Record | None] = {}
         self._taken = set[bytes]()  # keys under which anything is stored
         # Stored ones by the ``text_at`` of their records; those of this batch by their own keys.
         self._texts: dict[bytes, StoredText] = {}
-        self._registration = Registration(partition, self.records, self._texts)
+        self._stories = JoinedStories(partition, self.records, self._texts)
 
     async def check(self, *, registers: bool = True) -> None:
         """Take all steps, or only decide the documents."""
@@ -58,7 +121,7 @@ class Batch:
         await self._read_texts()
         await self.decide()
         if registers:
-            await self._registration.commit(self._client, self.documents)
+            await self._commit()
 
     # 1. Read the postings
 
@@ -71,7 +134,7 @@ class Batch:
 
     async def _read_records(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
         """Read the records under these keys that were not read before. Return the answers to ``more`` calls."""
-        calls = calls_by_slice(self._layout.records, keys - self.records.keys())
+        calls = calls_by_slice(self.layout.records, keys - self.records.keys())
         if not calls and not more:
             return []
         found = await answers(self._client, [*more, *calls])
@@ -80,7 +143,7 @@ class Batch:
             if packed is not None:
                 self._taken.add(key)
                 if self.records[key] is None:
-                    self._partition.warn_damaged("a record", "its document is not compared")
+                    self.partition.warn_damaged("a record", "its document is not compared")
         return found[: len(more)]
 
     # 2. Find their own keys
@@ -118,7 +181,7 @@ class Batch:
             if each.stored is not None:
                 each.candidates = [each.stored.match] if each.stored.match != each.key else []
                 continue
-            each.candidates = self._postings.find(each.near, self._partition.policy.window)
+            each.candidates = self._postings.find(each.near, self.policy.window)
             each.posted = self._postings.post(each.near, each.key)
 
     async def _read_candidates(self) -> None:
@@ -126,8 +189,8 @@ class Batch:
         wanted = {key for each in self.documents for key in each.candidates}
         if not wanted:
             return
-        (runs,) = await self._read_records(wanted, [Call("RUNS", self._layout.runs)])
-        self._heartbeats = Heartbeats.of(self._partition.run, runs)
+        (runs,) = await self._read_records(wanted, [Call("RUNS", self.layout.runs)])
+        self._heartbeats = Heartbeats.of(self.partition.run, runs)
         done = set[bytes]()
         for _ in range(MOST_LINKS + 1):
             await self._read_records(wanted)
@@ -158,7 +221,7 @@ class Batch:
             for pair in chosen_for_second_look(self._update_pairs(each)):
                 records = (pair.old, self.records.get(pair.kept_key))
                 wanted.update(record.text_at for record in records if record)
-        self._texts |= await self._partition.texts(self._client, wanted)
+        self._texts |= await self.partition.texts(self._client, wanted)
         for each in self.documents:  # those that come later in this batch may read the texts of those before
             if each.stored is None and each.record.text_at != NO_TEXT:
                 self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
@@ -180,11 +243,11 @@ class Batch:
                 key,
                 new.stored or new.record,
                 record,
-                self._partition.policy,
+                self.policy,
                 is_seen=self._heartbeats.is_seen(record, kept),
                 kept_key=kept.key if kept else b"",
             )
-            new.pairs[key] = pair if new.stored is not None or self._judge.system.may_match(pair) else None
+            new.pairs[key] = pair if new.stored is not None or self.partition.judge.system.may_match(pair) else None
         return [each for key in new.candidates if (each := new.pairs.get(key)) is not None]
 
     # 5. Decide
@@ -198,9 +261,9 @@ class Batch:
             lengths = [len(each.given.text), *(len(text.text) for text in texts.values())]
             if pairs and max(lengths) >= LONG_TEXT:
                 # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-                each.decision = await self._client.run_aside(self._judge.decide, *asked)
+                each.decision = await self._client.run_aside(self.partition.judge.decide, *asked)
             else:
-                each.decision = self._judge.decide(*asked)
+                each.decision = self.partition.judge.decide(*asked)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
@@ -210,3 +273,77 @@ class Batch:
         keys = [key for pair in pairs for key in (pair.key, pair.kept_key)]
         texts = {key: text_of(key, self.records, self._texts) for key in keys}
         return {key: text for key, text in texts.items() if text is not None}
+
+    # 6. Commit
+
+    async def _commit(self) -> None:
+        """Send a commit for each document, and note the answers. Raise StoreUnavailable if the store is lost.
+
+        A document whose commit is refused is not done then. But if the store answers with another version, only its
+        story has changed: its match and verdict are still right, and it joins the story again.
+        """
+        left: Sequence[CheckedDocument] = self.documents
+        for _ in range(_MOST_JOINS):
+            joins = [each.decision.join for each in left if each.decision.join]
+            await self._stories.read(self._client, joins)
+            commits = {each: commit for each in left if (commit := self._commit_of(each))}
+            results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
+            for each in left:
+                self._note(each, results.get(each, _COMMITTED))
+            left = [each for each, result in results.items() if is_other_version(result)]
+            if not left:
+                break
+            self._stories.forget()
+
+    def _note(self, new: CheckedDocument, result: object) -> None:
+        """Note the answer of the store to a commit; a document without a commit is done."""
+        if isinstance(result, Exception):
+            new.error = self.partition.store.explained(result)
+            if isinstance(new.error, StoreUnavailable):
+                raise new.error
+        # An earlier try may have written this very record, and its answer was lost on its way.
+        elif result == _COMMITTED or (new.packed and result == new.packed):
+            new.is_registered = True
+
+    def _commit_of(self, new: CheckedDocument) -> Commit | None:
+        """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
+
+        The store refuses it if the document's key is taken, if its match is gone, if the story has changed, or if
+        others have posted a document that shares look-up keys of ``LEAST_WEIGHT`` or more. So of equal documents
+        exactly one is the original.
+        """
+        layout = self.layout
+        window = self.policy.window
+        key = new.key
+        second = seconds_of(key)
+        expected, writes = list[Expected](), list[Call]()
+        if new.decision.join is not None:
+            new.story, expected, writes = self._stories.join(new.decision.join)
+        record = new.stored or new.decision.record
+        kept = kept_by(key, record, self.records.get)
+        new.asks_other_run = kept is not None and kept.record.life.run not in (DELIVERED, record.life.run)
+        if new.stored is not None:
+            return Commit(expected, writes) if writes else None
+        new.packed = record.pack()
+        needed = [] if record.text_at in (NO_TEXT, key) else [record.text_at]
+        if new.decision.match is not None:
+            needed.append(new.decision.match.key)
+        there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
+        if kept is not None and new.asks_other_run:
+            asked = layout.asked(kept.record.life.run)
+            writes += [Call("HSET", asked, (key, kept.key, b"", b"")), Call("EXPIRE", asked, (window,))]
+        own = new.near.own
+        slice_left = SLICE - second % SLICE + window
+        writes += [
+            Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
+            Call("HSET", layout.records(key), (key, new.packed)),
+            Call("EXPIRE", layout.records(key), (slice_left,)),
+        ]
+        for changed, (before, after) in new.decision.changed.items():
+            expected.append(Expected(Call("HGET", layout.records(changed), (changed,)), before.pack()))
+            writes.append(Call("HSET", layout.records(changed), (changed, after.pack())))
+        if record.text_at == key:
+            writes.append(Call("HSET", layout.texts(key), (key, pack_text(self._texts[key]))))
+        if record.text_at != NO_TEXT:  # the text lives as long as this record
+            writes.append(Call("EXPIRE", layout.texts(record.text_at), (slice_left,)))
+        return Commit([Expected(Call("HGET", layout.records(key), (key,))), *there, *expected], writes, new.posted)

@@ -15,7 +15,7 @@ from scrapy_neardup.index.partition import Part, Partition, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, swap
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.life import WITHDRAWN
+from scrapy_neardup.records.documents import WITHDRAWN
 from scrapy_neardup.records.stored_stories import FIELDS, StoredStory, asked_story, whole_story
 from scrapy_neardup.records.stories import (
     StoryChange,

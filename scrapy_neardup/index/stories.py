@@ -14,9 +14,10 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Argument, Call, Client, answers, swap
 from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.ledgers import pack_ledger, pack_told
 from scrapy_neardup.records.stored_stories import (
     StoredStory,
+    pack_ledger,
+    pack_told,
     whole_story,
 )
 from scrapy_neardup.records.stories import MUTED, StoryChange, StoryCounters, read_counters, read_members

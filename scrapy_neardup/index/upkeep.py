@@ -14,7 +14,7 @@ from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
-from scrapy_neardup.records.ledgers import pack_ledger, read_ledger, without_documents
+from scrapy_neardup.records.stored_stories import pack_ledger, read_ledger, without_documents
 from scrapy_neardup.records.stories import read_claim, unpack_member
 
 

@@ -1,12 +1,17 @@
-"""Pack the record that a store keeps of a document. All stores use the same bytes."""
+"""Pack the record that a store keeps of a document, with its life. All stores use the same bytes.
+
+The life is how far the item of a document has come, see docs/architecture.md.
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import Literal
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.life import DELIVERED, IS_DROPPED, Life
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 from scrapy_neardup.text.display import one_line
 
@@ -53,6 +58,40 @@ RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, V
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES = attrgetter(*RECORD.fields)
 _VALUES_WITH_VECTOR = attrgetter(*RECORD_WITH_VECTOR.fields)
+
+
+IS_DROPPED = 1 << 31
+DELIVERED = 0
+WITHDRAWN = IS_DROPPED - 1
+LARGEST_RUN = WITHDRAWN - 1  # so ``WITHDRAWN`` is the number of no run
+
+State = Literal["delivered", "on its way", "dropped", "withdrawn"]
+
+
+class Life(int):
+    """How far a document has come: the number ``packed_life`` of its record.
+
+    It is the number of the run that has yet to deliver the document, with the bit ``IS_DROPPED`` if the run drops it as
+    a copy; or ``DELIVERED``, or ``WITHDRAWN``.
+    """
+
+    @property
+    def state(self) -> State:
+        if self >= IS_DROPPED:
+            return "dropped"
+        if self == WITHDRAWN:
+            return "withdrawn"
+        return "on its way" if self else "delivered"
+
+    @property
+    def run(self) -> int:
+        """The run that has yet to deliver the document or its match: 0 if it is delivered, that of nobody if lost."""
+        return self & ~IS_DROPPED
+
+    @property
+    def as_dropped(self) -> Life:
+        """The life of the same document if its run drops it."""
+        return Life(self | IS_DROPPED)
 
 
 @dataclass(slots=True)

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from scrapy_neardup.document import WHOLE_TEXT, Document
 from scrapy_neardup.evidence.topic import NO_TOPIC
-from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
-from scrapy_neardup.records.life import DELIVERED
+from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import Pair

@@ -11,7 +11,7 @@ from newsdesk import opened
 from redis import Redis
 
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.registration import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.texts import StoredText, pack_text

@@ -14,10 +14,10 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index import run as run_module
 from scrapy_neardup.index import runs as rules
+from scrapy_neardup.index import runs as run_module
 from scrapy_neardup.index.store import Call
-from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
+from scrapy_neardup.records.documents import DELIVERED, WITHDRAWN
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 

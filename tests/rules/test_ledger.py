@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.ledgers import pack_ledger, read_ledger, without_documents
+from scrapy_neardup.records.stored_stories import pack_ledger, read_ledger, without_documents
 from scrapy_neardup.records.stories import BREAKING, ENDED, StoryCounters, pack_extent
 from scrapy_neardup.rules.ledger import (
     MOST_PRINTED,

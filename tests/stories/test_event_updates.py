@@ -8,7 +8,7 @@ import pytest
 from newsdesk import HOUR, MINUTE, Newsroom, opened, text, toll
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.registration import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
 

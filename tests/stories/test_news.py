@@ -8,7 +8,7 @@ from newsdesk import BUDGET, BUDGET_NAMES, MINUTE, Newsroom, opened, report, tex
 from scrapy_neardup.crawl.component import tags_of
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
-from scrapy_neardup.records.ledgers import pack_told, read_told
+from scrapy_neardup.records.stored_stories import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.news import MOST_TOLD, united_told, with_news

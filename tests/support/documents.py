@@ -14,7 +14,7 @@ from scrapy_neardup.document import Document, Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
-from scrapy_neardup.index.registration import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.stored_stories import members_of

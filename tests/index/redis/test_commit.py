@@ -11,11 +11,11 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.redis.store import RedisClient
-from scrapy_neardup.index.registration import CheckedDocument
 from scrapy_neardup.index.store import Call, Commit
+from scrapy_neardup.records.documents import DELIVERED, WITHDRAWN
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
-from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.story import Claim, Extent
@@ -55,7 +55,7 @@ Interrupt = Callable[..., Interruptions]
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
     """Interrupts the commits of an index, and of no other."""
     monkeypatch.setattr("scrapy_neardup.index.partition._PAUSE", 0.0)
-    monkeypatch.setattr("scrapy_neardup.index.run.BEAT_SECONDS", 0.05)
+    monkeypatch.setattr("scrapy_neardup.index.runs.BEAT_SECONDS", 0.05)
 
     def start(index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions:
         made = Interruptions(index.store.client, steps, loses_answers)

@@ -23,8 +23,8 @@ from scrapy_neardup.index.store import (
     answers,
 )
 from scrapy_neardup.index.upkeep import Selection
+from scrapy_neardup.records.documents import DELIVERED
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
-from scrapy_neardup.records.life import DELIVERED
 from scrapy_neardup.story import Claim, Join
 
 SOURCE = digest("wire.example", 4)
