@@ -32,7 +32,7 @@ from shared import print_table
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
-from scrapy_neardup.index.index import Index
+from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
 from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.rules.decision import Judge

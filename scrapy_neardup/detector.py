@@ -121,7 +121,7 @@ class NearDupDetector:
         except StoreError as error:
             self.breaker.failed(error, is_known=True)
             raise
-        await self.knowledge.exchange_all()
+        await self.knowledge.exchange(everything=True)
 
     @property
     def _lock(self) -> asyncio.Lock:
@@ -151,7 +151,7 @@ class NearDupDetector:
                     await self._check_group(group)
             if self._is_open and not self.breaker.is_open:
                 await self.confirm_events()
-                await self.knowledge.exchange_all(is_last=True)
+                await self.knowledge.exchange(everything=True, is_last=True)
         finally:
             try:
                 if self.delivery is not None and self._is_open:
@@ -214,8 +214,10 @@ class NearDupDetector:
         )
         if is_ahead:
             document = replace(document, is_clock_wrong=True)
-        is_trusted = not counts_now or now < self._young_until or document.source in self.settings.source_owners
-        return document if is_trusted else replace(document, counted_at=now)
+        is_trusted = now < self._young_until or document.source in self.settings.source_owners
+        if counts_now and not is_trusted:
+            document = replace(document, counted_at=now)
+        return document
 
     async def check(self, document: Document) -> Verdict:
         """Return the verdict for one document, and register it in the window.
@@ -290,7 +292,7 @@ class NearDupDetector:
             return
         for each, verdict in zip(group, verdicts, strict=True):
             each.answer = verdict
-        await self.knowledge.exchange_due()
+        await self.knowledge.exchange()
         if not self.breaker.is_open:
             self.stories.note_owners(documents, self.settings.owner_of)
             await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), documents)))
@@ -310,7 +312,8 @@ class NearDupDetector:
 
         This registers nothing. Raise StoreError if the store does not answer.
         """
-        document = document if self.embedding is None else await self.embedding.ask(document)
+        if self.embedding is not None:
+            document = await self.embedding.ask(document)
         (fingerprint,) = await self._sketch([document])
         return await self.index.documents.look(fingerprint, document)
 

@@ -86,8 +86,8 @@ class NearDupPipeline(Component):
         self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
         try:
             await self.detector.open()
-            feed = overwritten_feed(self.crawler.settings) if self._drops else ""
-            if feed and await self.detector.index.documents.are_any(int(time.time())):
+            feed = overwritten_feed(self.crawler.settings)
+            if self._drops and feed and await self.detector.index.documents.are_any(int(time.time())):
                 logger.warning(
                     "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
                     " what is new. To keep its items, append with -o",
@@ -251,8 +251,11 @@ class NearDupPipeline(Component):
         is_page = is_of_page and page.claim_url()
         own_language = language_code(name_of(adapter, fields["language"]))
         url = self._url(adapter, page)
-        head = page.head if is_of_page else PageHead()
-        canonical = page.canonical_for(url) if is_of_page else ""
+        head = PageHead()
+        canonical = ""
+        if is_of_page:
+            head = page.head
+            canonical = page.canonical_for(url)
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,
@@ -342,4 +345,6 @@ def _missing_text(page: Page, *, is_of_page: bool) -> str:
         return "no-page"
     if not is_of_page:
         return "other-page"
-    return "no-text" if page.reason == "no-text" and not page.text.strip() else ""
+    if page.text.strip() or page.reason != "no-text":
+        return ""
+    return "no-text"

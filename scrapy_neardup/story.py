@@ -132,9 +132,11 @@ class PrintedFigure(NamedTuple):
         if word := VAGUE.get((low, high)):
             return word
         numbers = [f"{each:.2f}".rstrip("0").rstrip(".") for each in (low, high)]
+        if self.qualifier == "exact":
+            return "-".join(dict.fromkeys(numbers))  # two of a score
         if low == high:
-            return numbers[0] if self.qualifier == "exact" else f"{self.qualifier} {numbers[0]}"
-        return "-".join(numbers) if self.qualifier == "exact" else " to ".join(numbers)
+            return f"{self.qualifier} {numbers[0]}"
+        return " to ".join(numbers)
 
 
 @dataclass(slots=True)

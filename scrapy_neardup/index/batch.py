@@ -179,7 +179,7 @@ class Batch(Part):
         """
         for each in self.documents:
             if each.stored is not None:
-                each.candidates = [each.stored.match] if each.stored.match != each.key else []
+                each.candidates = [*{each.stored.match} - {each.key}]
                 continue
             each.candidates = self._postings.find(each.near, self.policy.window)
             each.posted = self._postings.post(each.near, each.key)
@@ -325,9 +325,9 @@ class Batch(Part):
         if new.stored is not None:
             return Commit(expected, writes) if writes else None
         new.packed = record.pack()
-        needed = [] if record.text_at in (NO_TEXT, key) else [record.text_at]
+        needed = {record.text_at} - {NO_TEXT, key}
         if new.decision.match is not None:
-            needed.append(new.decision.match.key)
+            needed.add(new.decision.match.key)
         there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
             asked = layout.asked(kept.record.life.run)

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from scrapy_neardup.exceptions import InputError, StoreError
 from scrapy_neardup.index.partition import Part, reads
-from scrapy_neardup.index.store import LOGGED, Call, Client, answers
+from scrapy_neardup.index.store import LOGGED, Call, Client, Entry, answers
 from scrapy_neardup.records.stored_stories import whole_story
 from scrapy_neardup.records.stories import StoryChange, read_change, read_members
 from scrapy_neardup.rules.membership import MOST_FOLLOWED
@@ -20,7 +20,6 @@ from scrapy_neardup.story import Member, Story
 _CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
 _BEGINNING = "0-0"
 
-LoggedEntries = list[tuple[bytes, dict[bytes, bytes]]]
 WholeStory = tuple[Story, tuple[Member, ...]]
 
 
@@ -59,28 +58,28 @@ class Changes(Part):
             Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
             Call("XLEN", log),
         ]
-        found, newest, length = cast("tuple[LoggedEntries, LoggedEntries, int]", await answers(client, calls))
+        found, newest, length = cast("tuple[list[Entry], list[Entry], int]", await answers(client, calls))
         if known == _BEGINNING:
             is_late = time.time() - asked_at > 2 * self.policy.window
             is_gap = not is_first and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):
             if not found:  # the store was emptied, and if there is anything new, its clock was set back
-                (found,) = cast("list[LoggedEntries]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))
-                known = known if newest else _BEGINNING
+                (found,) = cast("list[list[Entry]]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))
+                if not newest:
+                    known = _BEGINNING
         else:
             found = found[1:]
         read = found[:most]
-        changes = self._changes(read)
-        return ChangesRead(changes, _cursor(read[-1][0].decode() if read else known), is_gap, len(found) > most)
+        return ChangesRead(self._changes(read), _cursor(known, read[-1:]), is_gap, len(found) > most)
 
     @reads
     async def newest(self, client: Client, most: int) -> tuple[list[StoryChange], str]:
         """Return the newest changes, and the cursor behind them."""
         (found,) = await answers(client, [Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))])
-        entries = cast("LoggedEntries", found)
-        return self._changes(entries), _cursor(entries[0][0].decode() if entries else _BEGINNING)
+        entries = cast("list[Entry]", found)
+        return self._changes(entries), _cursor(_BEGINNING, entries[:1])
 
-    def _changes(self, entries: LoggedEntries) -> list[StoryChange]:
+    def _changes(self, entries: list[Entry]) -> list[StoryChange]:
         changes = [change for _, entry in entries if (change := read_change(entry.get(LOGGED, b"")))]
         if len(changes) < len(entries):
             self.partition.warn_damaged("a change of a story", "it is not told")
@@ -114,5 +113,8 @@ class Changes(Part):
         return stories
 
 
-def _cursor(known: str) -> str:
+def _cursor(known: str, newest: list[Entry]) -> str:
+    """Return the cursor behind the newest entry that was read, or behind the last known one."""
+    for entry, _ in newest:
+        known = entry.decode()
     return f"{known}@{int(time.time())}"

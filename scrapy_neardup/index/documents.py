@@ -177,8 +177,10 @@ class Expiry(Part):
             # The story that it joined, and the one that this became a part of.
             for key in {document.decision.record.story, bytes.fromhex(document.story.id)}:
                 name = self.layout.story(key)
-                last = max(newest, self._own[name].start) if name in self._own else newest
-                self._own[name] = Span(name, last, 1)  # a story lives for a window after its last member
+                before = self._own.get(name, Span(name, 0, 1))
+                self._own[name] = before._replace(
+                    start=max(newest, before.start)
+                )  # a story lives for a window after its last member
         if self._horizon == before:
             return []
         dead = [

@@ -16,7 +16,7 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:ended``              HASH story -> its packed sources, of events that have ended
 ``…:owners``             HASH language and owner -> the first and the last second at which it printed in this language
 ``…:outbox``             HASH token -> a claim that was granted, until all its receivers have the event, or for a window
-``…:changes``            STREAM of packed changes of stories, until two windows after the newest; see changes.py
+``…:log``                STREAM of packed changes of stories, until two windows after the newest; see changes.py
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
                          the newest come last; until ``LEARNED_SECONDS`` after the last addition
@@ -69,7 +69,7 @@ class Layout:
         self.ended = self.name("ended")
         self.owners = self.name("owners")
         self.outbox = self.name("outbox")
-        self.changes = self.name("changes")
+        self.changes = self.name("log")
         self.all_records = self.name("records:")  # how the keys of all slices begin
         self._window = window
         self._generation = GENERATION
@@ -185,11 +185,3 @@ ALL_NAMESPACES = "{neardup:"  # how the keys of all namespaces begin
 def texts_beside(records: str) -> str:
     """Return the key of the texts of the documents whose records have this key."""
     return records.replace("}:records:", OF_TEXTS)
-
-
-def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:
-    """Return the calls that remove stories. ``prefix`` is that of all keys of their configuration."""
-    return [
-        *(Call("UNLINK", f"{prefix}:story:{key.hex()}") for key in stories),
-        Call("HDEL", f"{prefix}:events", stories),
-    ]

@@ -94,16 +94,16 @@ class Knowledge:
         self._learned = learned
         self._breaker = breaker
 
-    async def exchange_all(self, *, is_last: bool = False) -> None:
-        """Exchange what is known at the beginning, or in the end: then also means of few documents."""
-        await self._exchange_frequencies(all_of_them=True)
-        await self._exchange_boilerplate(is_last=is_last)
-
-    async def exchange_due(self) -> None:
-        """Exchange what enough documents have taught."""
-        await self._exchange_frequencies()
-        if self._boilerplate and (self._boilerplate.pending >= _SHARED_TOGETHER or self._means.is_due):
-            await self._exchange_boilerplate()
+    async def exchange(self, *, everything: bool = False, is_last: bool = False) -> None:
+        """Exchange what enough documents have taught, or everything. In the end also give means of few documents."""
+        for kind, frequencies in self._frequencies.items():
+            # The more is known, the less often it is asked.
+            is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
+            if (everything or is_due) and not self._breaker.is_open:
+                await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
+        learned = self._boilerplate
+        if learned and (everything or learned.pending >= _SHARED_TOGETHER or self._means.is_due):
+            await self._exchange_boilerplate(is_last=is_last)
 
     async def meet(self, documents: Sequence[Document]) -> Sequence[Document]:
         """Take over what is known of sources and languages that this process has not met before.
@@ -134,15 +134,8 @@ class Knowledge:
                 self._boilerplate.take_pending()
             self._means.take_pending(1)
 
-    async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
-        """Add what was counted here to the store's sums, and go on with these sums."""
-        for kind, frequencies in self._frequencies.items():
-            # The more is known, the less often it is asked.
-            is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
-            if (all_of_them or is_due) and not self._breaker.is_open:
-                await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
-
     async def _add_frequencies(self, kind: str, frequencies: Frequencies) -> None:
+        """Add what was counted here to the store's sum, and go on with this sum."""
         with self._lock:
             pending = frequencies.take_pending()
         try:
@@ -170,7 +163,7 @@ class Knowledge:
             means = self._means.take_pending(least)
         exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
         try:
-            found = await self._learned.exchange_boilerplate(exchanged) if exchanged else {}
+            found = await self._learned.exchange_boilerplate(exchanged)
         except BaseException:
             with self._lock:
                 boilerplate.give_back(pending)

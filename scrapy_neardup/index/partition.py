@@ -63,8 +63,8 @@ class Partition:
         """Return the texts that documents with these keys hold, as far as they are there and whole."""
         calls = calls_by_slice(self.layout.texts, keys - {NO_TEXT})
         texts = dict[bytes, StoredText]()
-        for key, packed in values_by_slice(calls, await answers(client, calls) if calls else []):
-            text = unpack_text(packed) if packed is not None else None
+        for key, packed in values_by_slice(calls, await answers(client, calls)):
+            text = unpack_text(packed or b"")
             if text is not None:
                 texts[key] = text
             elif packed is not None:

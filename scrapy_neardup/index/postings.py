@@ -45,6 +45,7 @@ _TAG_BYTES = 2
 _HASH_BYTES = 4
 _FEWEST_BITS = 15
 _MOST_BITS = 24
+_BITS = {b"%d" % bits: bits for bits in range(_FEWEST_BITS, _MOST_BITS + 1)}  # that name a shard, as they are stored
 _BITS_OF_EMPTY_WINDOW = 15
 _MOST_A_SHARD = 64  # on average; then the documents that follow are posted beside them, in shards for their rate
 _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
@@ -119,7 +120,7 @@ class Generation:
     def read(self, keys: Keys, answer: object) -> None:
         """Read the answer to ``call``. If the bits have changed, the shards are others."""
         bits, version, *values = cast("list[bytes | None]", answer)
-        if _bits(bits) != self.bits:
+        if _BITS.get(bits or b"") != self.bits:
             return
         self.version = version or b""
         self.is_crowded = sum(map(len, filter(None, values))) > _MOST_A_SHARD * self.posting_bytes * len(values)
@@ -202,7 +203,7 @@ class ShardBits(dict[str, int]):
             bits, version = found[each.name]
             each.version = version or b""
             self.pop(each.name, None)
-            if number := _bits(bits):
+            if number := _BITS.get(bits or b""):
                 self[each.name] = number
 
     async def choose(self, client: Client, generation: Generation, slices: Iterable[str], keys: int) -> None:
@@ -315,9 +316,3 @@ class Postings:
 def _seconds_after_start(posting: bytes) -> int:
     """Return how long after the start of its generation a document came."""
     return int.from_bytes(posting[:-_HASH_BYTES], "big")
-
-
-def _bits(stored: bytes | None) -> int | None:
-    """Return how many bits name a shard in a generation, None if that is not stored or damaged."""
-    bits = int(stored) if stored is not None and stored.isdigit() else 0
-    return bits if _FEWEST_BITS <= bits <= _MOST_BITS else None

@@ -1,7 +1,7 @@
 """Runs: crawls that register documents first and deliver them later.
 
 A run shows that it is alive by a heartbeat in the store. Documents that a run registered and did not deliver before it
-died do not count; ``Life`` (records/life.py) is how far a document has come.
+died do not count; ``Life`` (records/documents.py) is how far a document has come.
 
 The hash ``…:runs`` has for each run "<first heartbeat> <last heartbeat>", milliseconds by the clock of the store.
 """
@@ -159,7 +159,7 @@ class Runs(Part):
         own = Call("HSET", name, (run, f"{min(first, beats.now)} {beats.now}"))
         if is_over:
             own = Call("HDEL", name, (run,))
-        forget = [Call("HDEL", name, [*gone])] if gone else []
+        forget = [Call("HDEL", name, (each,)) for each in gone]
         # If the store is emptied meanwhile, the next try finds that out; else nobody would.
         unchanged = Expected(Call("HGET", name, (run,)), stored.get(b"%d" % run, b""))
         commit = Commit([unchanged], [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])

@@ -17,7 +17,18 @@ from typing import TypeVar, cast
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import OF_TEXTS
 from scrapy_neardup.index.sqlite_file import USABLE, SQLiteFile
-from scrapy_neardup.index.store import LOGGED, Argument, Call, Client, Commit, Facts, NewPostings, Store, as_bytes
+from scrapy_neardup.index.store import (
+    LOGGED,
+    Argument,
+    Call,
+    Client,
+    Commit,
+    Entry,
+    Facts,
+    NewPostings,
+    Store,
+    as_bytes,
+)
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.display import printable
 
@@ -94,13 +105,12 @@ class SQLiteStore(Store):
         text = " ".join(printable(str(error)).split())
         if not self._file.path:
             return StoreError(f"{self.location}: {text}")
-        reason = text if isinstance(error, sqlite3.OperationalError) else ""  # other errors are of damaged data
-        if "locked" in reason or "busy" in reason:
-            return StoreUnavailable(
-                f"{self._file.path}: another process held the file for over {self._file.timeout:g} s ({text})"
-            )
-        if any(words in reason for words in _UNUSABLE):
-            return StoreUnavailable(f"{self._file.path}: {text}; {USABLE}")
+        if isinstance(error, sqlite3.OperationalError):  # other errors are of damaged data
+            if "locked" in text or "busy" in text:
+                held = f"another process held the file for over {self._file.timeout:g} s ({text})"
+                return StoreUnavailable(f"{self._file.path}: {held}")
+            if any(words in text for words in _UNUSABLE):
+                return StoreUnavailable(f"{self._file.path}: {text}; {USABLE}")
         return StoreError(
             f"{self._file.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
         )
@@ -163,35 +173,27 @@ class SQLiteClient(Client):
     def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
         return int(1000 * self.now), self.hgetall(key)
 
-    # A log is a hash whose fields are numbers without a gap. A log that is made anew goes on behind the lost one.
+    # The entries of a log are fields, whose names are their ids: "<number>-0". The first number is the time in
+    # microseconds. So all have the same length, and a log that is made anew goes on behind the lost one.
 
     def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:
-        first, last = self._bounds(key)
-        number = last + 1 or int(1_000_000 * self.now)
-        first = max(first, number + 1 - most) if last >= first else number
-        self.hset(key, "first", first, "last", number, number, entry[-1])
-        self.hdel(key, first - 1)
+        number = int(1_000_000 * self.now)
+        for newest, _ in self.xrevrange(key, 1):
+            number = int(newest.partition(b"-")[0]) + 1
+        self.hset(key, b"%d-0" % number, entry[-1])
+        self.hdel(key, b"%d-0" % (number - most))
 
     def xlen(self, key: str) -> int:
-        first, last = self._bounds(key)
-        return last + 1 - first
+        return self.hlen(key)
 
-    def xrange(self, key: str, start: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        first, last = self._bounds(key)
-        return self._entries(key, range(max(first, int(start.partition("-")[0] or 0)), last + 1)[: int(limits[-1])])
+    def xrange(self, key: str, start: str, *limits: Argument) -> list[Entry]:
+        return self._entries(key, "AND field >= ? ORDER BY field LIMIT ?", start.encode(), limits[-1])
 
-    def xrevrange(self, key: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        first, last = self._bounds(key)
-        return self._entries(key, range(last, first - 1, -1)[: int(limits[-1])])
+    def xrevrange(self, key: str, *limits: Argument) -> list[Entry]:
+        return self._entries(key, "ORDER BY field DESC LIMIT ?", limits[-1])
 
-    def _bounds(self, key: str) -> tuple[int, int]:
-        """Return the numbers of the first and the last entry of a log; of an empty or damaged one 0 and -1."""
-        first, last = (each or b"" for each in self.hmget(key, "first", "last"))
-        return (int(first), int(last)) if first.isdigit() and last.isdigit() else (0, -1)
-
-    def _entries(self, key: str, numbers: Sequence[int]) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        values = zip(numbers, self.hmget(key, *numbers), strict=True)
-        return [(b"%d-0" % number, {LOGGED: value}) for number, value in values if value is not None]
+    def _entries(self, key: str, *query: object) -> list[Entry]:
+        return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, *query)]
 
     async def names(self, beginning: str) -> list[str]:
         query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"
@@ -258,8 +260,11 @@ class SQLiteClient(Client):
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
         asked = [as_bytes(field) for field in fields]
-        found = dict(self._rows(key, f"AND field IN ({', '.join('?' * len(asked))})", *asked))
-        return [None if (value := found.get(field)) is None else as_bytes(value) for field in asked]
+        found = {
+            field: as_bytes(value)
+            for field, value in self._rows(key, f"AND field IN ({', '.join('?' * len(asked))})", *asked)
+        }
+        return [found.get(field) for field in asked]
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
         return {as_bytes(field): as_bytes(value) for field, value in self._rows(key)}

@@ -23,7 +23,8 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 Argument = bytes | str | int
 
-LOGGED = b"c"  # the field of an entry of a log
+Entry = tuple[bytes, dict[bytes, bytes]]  # of a log: its id, and its fields
+LOGGED = b"c"  # the only field of an entry
 
 _VERSION_BYTES = 6
 _MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ

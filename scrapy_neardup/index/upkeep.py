@@ -3,13 +3,13 @@
 This reads every key of the namespace.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, forget_stories, texts_beside
+from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, texts_beside
 from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
@@ -88,7 +88,7 @@ class Selection:
 
     def takes(self, record: Record) -> bool:
         """Return whether a document is of the source, also if this is the platform of several, or of the page."""
-        if self.is_all or self.source_hash == record.source_hash or self.url_hash == record.url_hash:
+        if self.source_hash == record.source_hash or self.url_hash == record.url_hash:
             return True
         has_source = bool(self.source) and any(record.source_hash)
         return has_source and self.is_named(record.url.decode("utf-8", "replace"))
@@ -109,36 +109,23 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     if selection.is_all:
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", each.name) for each in names]
-    found = await _rows(client, slices)
+    rows = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
+    found = [(name, key, record) for name, key, packed in rows if (record := read_record(packed))]
     selected = {key: record.source_hash for _, key, record in found if selection.takes(record)}
     removed = [(name, key) for name, key, record in found if key in selected or record.original in selected]
     calls = list[Call | Commit]()
     for name, key in removed:
         calls += [Call("HDEL", name, (key,)), Call("HDEL", texts_beside(name), (key,))]
     gone = {key for _, key in removed}
-    sources = {selection.source_hash, *selected.values()} if selection.source else set()
+    sources = {selection.source_hash, *selected.values()}
     for each in names:
-        calls += await _forget(client, each, selection, gone, sources)
+        if each.kind == "outbox":
+            calls += _forget_claims(each, await client.fields(each.name), gone)
+        elif each.kind == "story":
+            calls += _forget_members(each, await client.fields(each.name), selection, gone)
+        elif each.kind == "learned" and selection.source and bytes.fromhex(each.detail) in sources:
+            calls.append(Call("UNLINK", each.name))
     return len(removed), calls
-
-
-async def _forget(
-    client: Client, name: KeyName, selection: Selection, gone: Collection[bytes], sources: Collection[bytes]
-) -> list[Call]:
-    """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
-    if name.kind == "outbox":
-        return _forget_claims(name, await client.fields(name.name), gone)
-    if name.kind == "story":
-        return _forget_members(name, await client.fields(name.name), selection, gone)
-    if name.kind == "learned" and bytes.fromhex(name.detail) in sources:
-        return [Call("UNLINK", name.name)]
-    return []
-
-
-async def _rows(client: Client, slices: Sequence[str]) -> list[tuple[str, bytes, Record]]:
-    """Return the documents of these hashes of records: name of the hash, key and record."""
-    found = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
-    return [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
 
 
 def _forget_members(
@@ -149,8 +136,8 @@ def _forget_members(
     going = [key for key, packed in members.items() if key in gone or selection.takes_member(key, packed)]
     first = bytes.fromhex(story.detail)
     if first in gone and len(going) == len(members):
-        return forget_stories(story.prefix, [first])
-    calls = [Call("HDEL", story.name, going)] if going else []
+        return [Call("UNLINK", story.name), Call("HDEL", f"{story.prefix}:events", (first,))]
+    calls = [Call("HDEL", story.name, (each,)) for each in going]
     with suppress(StoreError):
         ledger = read_ledger(fields.get(b"ledger"))
         left = without_documents(ledger, {*gone, *going})
@@ -172,4 +159,4 @@ def _forget_claims(outbox: KeyName, claims: Mapping[bytes, bytes], gone: Collect
             _, claim = read_claim(token, packed)
             if not ids.isdisjoint((claim.story, claim.item)):
                 going.append(token)
-    return [Call("HDEL", outbox.name, going)] if going else []
+    return [Call("HDEL", outbox.name, (each,)) for each in going]

@@ -22,17 +22,17 @@ class PackedFields:
         self._header = struct.Struct(">" + "".join(each.rstrip("*") for each in formats))
         self._strings = [place for place, each in enumerate(formats) if len(each) > 1 and each.endswith("*")]
         self._has_rest = "*" in formats
+        self._header_values = len(fields) - self._has_rest
 
     def pack(self, *values: object) -> bytes:
-        header = list(values)
-        rest = [header.pop()] if self._has_rest else []
+        header = list(values[: self._header_values])
         strings = []
         for place in self._strings:
             string = values[place]
             assert isinstance(string, bytes)
             header[place] = len(string)
             strings.append(string)
-        return b"".join((self.prefix, self._header.pack(*header), *strings, *rest))  # type: ignore[arg-type]
+        return b"".join((self.prefix, self._header.pack(*header), *strings, *values[self._header_values :]))  # type: ignore[arg-type]
 
     def unpack(self, data: bytes) -> list[object]:
         """Return the values. Raise StoreError if they are of another version, or do not end with the data."""

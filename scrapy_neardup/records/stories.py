@@ -44,6 +44,7 @@ MEMBER = PackedFields(
     },
     VERSION,
 )
+_STORED_KINDS = (None, *KINDS)
 NO_OWNER = bytes(4)
 _CODE_BYTES = 2  # of a language
 _MAX_NAME_BYTES = 255
@@ -81,7 +82,7 @@ def pack_member(member: Member) -> bytes:
     return MEMBER.pack(
         member.number,
         STATUSES.index(member.status),
-        KINDS.index(member.kind) + 1 if member.kind else 0,
+        _STORED_KINDS.index(member.kind),
         member.is_counted,
         round(member.topic * _TOPIC_PARTS),
         *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.section, member.source)),
@@ -98,7 +99,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     """Read a member. Raise StoreError on any other bytes."""
     values: list[Any] = MEMBER.unpack(data)
     number, status, kind, is_counted, topic, *texts = values
-    if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
+    if len(key) != KEY_BYTES or status >= len(STATUSES) or kind >= len(_STORED_KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
     decoded = (text.decode("utf-8", "replace") for text in texts)
     language, section, source, owner, url, title, changes, terms, news = decoded
@@ -109,7 +110,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         source=source,
         owner=owner or source,
         status=STATUSES[status],
-        kind=KINDS[kind - 1] if kind else None,
+        kind=_STORED_KINDS[kind],
         changes=tuple(filter(None, changes.split("\n"))),
         language=language,
         section=section,

@@ -76,9 +76,12 @@ class Preset:
     @property
     def takes(self) -> frozenset[str]:
         """Return the parameters that a user may set."""
-        none = {"shingle_words"} if self.features == "letters" else set()
-        topic = {"topic_threshold", "names", *VECTOR_PARAMETERS} if self.topic_terms else set()
-        return frozenset(_TAKES[self.signature] - none | topic)
+        taken = set(_TAKES[self.signature])
+        if self.features == "letters":
+            taken.discard("shingle_words")
+        if self.topic_terms:
+            taken.update(("topic_threshold", "names", *VECTOR_PARAMETERS))
+        return frozenset(taken)
 
 
 # These parameters change the verdict on two fingerprints, but never a fingerprint.

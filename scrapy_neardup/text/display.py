@@ -36,7 +36,9 @@ def one_line(text: str, most: int) -> str:
     if len(line) <= most:
         return line
     words, _, rest = line[:most].rpartition(" ")
-    return f"{words if len(rest) < _LONGEST_WORD and words else line[: most - 1]}…"
+    if not words or len(rest) >= _LONGEST_WORD:
+        words = line[: most - 1]
+    return f"{words}…"
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
@@ -50,6 +52,10 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
 def coverage_words(papers: int, sites: int, items: int, reprints: int) -> str:
     """Return the size of a story: "4 papers on 5 sites, 6 items; 3 reprint the same text"."""
     told = counted(papers, "paper")
-    told += f" on {sites:,} sites" if sites > papers else ""
-    told += f", {counted(items, 'item')}" if items != papers else ""
-    return told + (f"; {reprints:,} reprint{'s' if reprints == 1 else ''} the same text" if reprints else "")
+    if sites > papers:
+        told += f" on {sites:,} sites"
+    if items != papers:
+        told += f", {counted(items, 'item')}"
+    if reprints:
+        told += f"; {counted(reprints, 'reprints', 'reprint')} the same text"
+    return told

@@ -15,8 +15,7 @@ from long_form import tries
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index, index_from_url
-from scrapy_neardup.index.layout import forget_stories
-from scrapy_neardup.index.store import answers
+from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.story import LEVELS, Claim, Extent
 from scrapy_neardup.tools.ask import Ask
 
@@ -151,7 +150,9 @@ class History:
 
     async def _expire(self, crawls: list[Index], asker: Asker, story: int) -> None:
         self.expired = True
-        calls = forget_stories(crawls[0].layout.prefix, [bytes.fromhex(FIRSTS[story].id)])
+        key = bytes.fromhex(FIRSTS[story].id)
+        layout = crawls[0].layout
+        calls = [Call("UNLINK", layout.story(key)), Call("HDEL", layout.events, (key,))]
         await crawls[0].store.ask(lambda client: answers(client, calls))
         asker.states.clear()
 
