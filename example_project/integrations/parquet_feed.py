@@ -7,6 +7,7 @@ file.
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -15,13 +16,12 @@ import pyarrow as pa
 from pyarrow import parquet
 from scrapy.exporters import BaseItemExporter, PythonItemExporter
 
-from scrapy_neardup import NearDupItem
+from scrapy_neardup import NearDupFields
 
-# Without these types, a column without a value in one file has another type than in the next file.
-NUMBERS = {"neardup_similarity", "neardup_containment", "neardup_share"}
+# Without types, a column without a value in one file has another type than in the next file.
+TYPES = {"float": pa.float64(), "bool": pa.bool_()}
 TAG_TYPES: dict[str | bytes, Any] = {
-    name: pa.float64() if name in NUMBERS else pa.bool_() if name == "neardup_would_drop" else pa.string()
-    for name in NearDupItem.fields
+    each.name: TYPES.get(str(each.type).removesuffix(" | None"), pa.string()) for each in fields(NearDupFields)
 }
 
 

@@ -177,10 +177,8 @@ class Expiry(Part):
             # The story that it joined, and the one that this became a part of.
             for key in {document.decision.record.story, bytes.fromhex(document.story.id)}:
                 name = self.layout.story(key)
-                before = self._own.get(name, Span(name, 0, 1))
-                self._own[name] = before._replace(
-                    start=max(newest, before.start)
-                )  # a story lives for a window after its last member
+                known = self._own.get(name, Span(name, 0, 1))  # a story lives for a window after its last member
+                self._own[name] = known._replace(start=max(newest, known.start))
         if self._horizon == before:
             return []
         dead = [

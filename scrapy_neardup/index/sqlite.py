@@ -192,8 +192,8 @@ class SQLiteClient(Client):
     def xrevrange(self, key: str, *limits: Argument) -> list[Entry]:
         return self._entries(key, "ORDER BY field DESC LIMIT ?", limits[-1])
 
-    def _entries(self, key: str, *query: object) -> list[Entry]:
-        return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, *query)]
+    def _entries(self, key: str, query: str, *values: object) -> list[Entry]:
+        return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, query, *values)]
 
     async def names(self, beginning: str) -> list[str]:
         query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"

@@ -109,8 +109,7 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     if selection.is_all:
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", each.name) for each in names]
-    rows = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
-    found = [(name, key, record) for name, key, packed in rows if (record := read_record(packed))]
+    found = await _rows(client, slices)
     selected = {key: record.source_hash for _, key, record in found if selection.takes(record)}
     removed = [(name, key) for name, key, record in found if key in selected or record.original in selected]
     calls = list[Call | Commit]()
@@ -119,13 +118,27 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     gone = {key for _, key in removed}
     sources = {selection.source_hash, *selected.values()}
     for each in names:
-        if each.kind == "outbox":
-            calls += _forget_claims(each, await client.fields(each.name), gone)
-        elif each.kind == "story":
-            calls += _forget_members(each, await client.fields(each.name), selection, gone)
-        elif each.kind == "learned" and selection.source and bytes.fromhex(each.detail) in sources:
-            calls.append(Call("UNLINK", each.name))
+        calls += await _forget(client, each, selection, gone, sources)
     return len(removed), calls
+
+
+async def _forget(
+    client: Client, name: KeyName, selection: Selection, gone: Collection[bytes], sources: Collection[bytes]
+) -> list[Call]:
+    """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
+    if name.kind == "outbox":
+        return _forget_claims(name, await client.fields(name.name), gone)
+    if name.kind == "story":
+        return _forget_members(name, await client.fields(name.name), selection, gone)
+    if name.kind == "learned" and selection.source and bytes.fromhex(name.detail) in sources:
+        return [Call("UNLINK", name.name)]
+    return []
+
+
+async def _rows(client: Client, slices: Iterable[str]) -> list[tuple[str, bytes, Record]]:
+    """Return the documents of these hashes of records: name of the hash, key and record."""
+    found = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
+    return [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
 
 
 def _forget_members(

@@ -90,15 +90,7 @@ def says(name: str, value: object) -> str:
     return rf"^{name} = {re.escape(repr(value))}: [^\n]{{5,}}$"
 
 
-HOLD_SECRETS = (
-    "NEARDUP_EVENTS_NOTIFY",
-    "NEARDUP_STORE",
-    "NEARDUP_DROPPED_FEED",
-    "NEARDUP_RECORD",
-    "NEARDUP_EVENTS_FEED",
-    "NEARDUP_EVENTS_WEBHOOK",
-    "NEARDUP_EVENTS_WEBHOOK_SECRET",
-)
+HOLD_SECRETS = {f"NEARDUP_{each.name.upper()}" for each in fields(NearDupSettings) if each.metadata["shown"]}
 """Their values are shown in part, or not at all."""
 
 
