@@ -368,7 +368,7 @@ class NearDupDetector:
         if join is None or not isinstance(checked.story, Story):
             return verdict
         verdict = replace(verdict, news=checked.story.news)
-        if self.breaker.is_open:  # the store hangs since an earlier document of the group: wait for it only once
-            return verdict
-        event = await self.breaker.ask(self.stories.joined(join, checked.story))
-        return replace(verdict, event=event.level) if event else verdict
+        # If the store hangs since an earlier document of the group, do not wait for it again.
+        if not self.breaker.is_open and (event := await self.breaker.ask(self.stories.joined(join, checked.story))):
+            verdict = replace(verdict, event=event.level)
+        return verdict

@@ -144,7 +144,7 @@ class NearDupSpiderMiddleware(Component):
         head = read_head(body[:SHORT_PAGE], page.encoding)
         if not head.is_whole and len(body) > SHORT_PAGE:
             head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-        canonical = self._canonical.of(head.canonical, response.url) if head.canonical else response.url
+        canonical = self._canonical.of(head.canonical, response.url)
         page.add_head(head, canonical)
 
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:

@@ -140,9 +140,6 @@ class Generation:
         second = seconds_of(document) - self.start
         return second.to_bytes(self.posting_bytes - _TAG_BYTES - _HASH_BYTES, "big") + document[4:]
 
-    def key_of(self, posting: bytes) -> bytes:
-        return (self.start + _seconds_after_start(posting)).to_bytes(4, "big") + posting[-_HASH_BYTES:]
-
     def add(self, number: int, posting: bytes) -> None:
         """Add a posting to those of a key. If it then has too many, leave out the oldest, which may be the new one."""
         found = self.postings.setdefault(number, [])
@@ -154,22 +151,28 @@ class Generation:
         """Return the posting that was added last to each key that has any: number of the key, and the posting."""
         return b"".join([number.to_bytes(2, "big") + found[-1] for number, found in self.postings.items()])
 
-    def votes(self, keys: Keys, first: int, last: int, room: dict[int, int]) -> dict[bytes, int]:
-        """Return what the shared keys of each posting count. ``first`` and ``last`` are seconds after the start.
+    def votes(self, keys: Keys, first: int, last: int, room: dict[int, int]) -> list[tuple[int, bytes]]:
+        """Return what the keys count that a document shares, and the document's own key, if they count enough.
 
-        ``room`` is how many postings are still read of each key.
+        ``first`` and ``last`` are seconds after the start. ``room`` is how many postings are still read of each key.
         """
         is_inside = first <= 0 and last >= self.seconds - 1
         posted: dict[bytes, int] = {}
         for number, found in self.postings.items():
             left = room.get(number, MOST_POSTINGS)
             weight = keys.weights[number]
-            near = found if is_inside else [each for each in found if first <= _seconds_after_start(each) <= last]
-            newest = near if len(near) <= left else sorted(near, reverse=True)[:left]
-            room[number] = left - len(newest)
-            for posting in newest:
+            if not is_inside:
+                found = [each for each in found if first <= _seconds_after_start(each) <= last]
+            if len(found) > left:
+                found = sorted(found, reverse=True)[:left]
+            room[number] = left - len(found)
+            for posting in found:
                 posted[posting] = posted.get(posting, 0) + weight
-        return posted
+        return [
+            (count, (self.start + _seconds_after_start(each)).to_bytes(4, "big") + each[-_HASH_BYTES:])
+            for each, count in posted.items()
+            if count >= LEAST_WEIGHT
+        ]
 
 
 def _added(
@@ -285,8 +288,8 @@ class Postings:
         room = dict[int, int]()  # how many postings are still read of each key
         votes = list[tuple[int, bytes]]()
         for each in new.generations:
-            posted = each.votes(new.keys, new.second - window - each.start, new.second + window - each.start, room)
-            votes += [(count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
+            second = new.second - each.start
+            votes += each.votes(new.keys, second - window, second + window, room)
         return choose_candidates(votes)
 
     def post(self, new: Neighbourhood, document: bytes) -> NewPostings:

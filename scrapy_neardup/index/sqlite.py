@@ -200,12 +200,9 @@ class SQLiteClient(Client):
         return [str(name) for (name,) in self._sql.execute(query, (len(beginning), beginning, self.now))]
 
     async def facts(self, keys: Sequence[str]) -> Facts:
-        pages, size, mode = (self._pragma(name) for name in ("page_count", "page_size", "journal_mode"))
-        facts = {"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)}
-        return Facts(facts, bytes=cast("int", pages) * cast("int", size))
-
-    def _pragma(self, name: str) -> object:
-        return self._sql.execute(f"PRAGMA {name}").fetchone()[0]
+        query = "SELECT * FROM pragma_page_count, pragma_page_size, pragma_journal_mode"
+        pages, size, mode = self._sql.execute(query).fetchone()
+        return Facts({"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)}, bytes=pages * size)
 
     def free_dead_keys(self) -> None:
         """Remove entries of keys that have expired or were removed, some at a time, so that others can write soon."""

@@ -82,10 +82,6 @@ class Selection:
     # Decides whether a text is the source or a host of it, a url of the source, or a url of the page.
     is_named: Callable[[str], bool] = lambda _: False
 
-    @property
-    def is_all(self) -> bool:
-        return not (self.source_hash or self.url_hash)
-
     def takes(self, record: Record) -> bool:
         """Return whether a document is of the source, also if this is the platform of several, or of the page."""
         if self.source_hash == record.source_hash or self.url_hash == record.url_hash:
@@ -106,7 +102,7 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     """Return how many documents ``Index.purge`` removes, and the calls that remove them and what belongs to them."""
     names = [KeyName.of(name) for name in await client.names(layout.of_namespace)]
     slices = [each.name for each in names if each.kind == "records"]
-    if selection.is_all:
+    if not (selection.source_hash or selection.url_hash):
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", each.name) for each in names]
     found = await _rows(client, slices)

@@ -77,7 +77,7 @@ class Body:
         is_kept = self.is_long
         if self.boilerplate:
             is_kept = is_kept & [key not in self.boilerplate for key in self.all_lines.keys.tolist()]
-        self.kept = self.all_lines if is_kept.all() else self.all_lines.at(is_kept)
+        self.kept = self.all_lines.at(is_kept)
         self.hashes = self.reading.hashes.take(self.kept.places)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
@@ -168,7 +168,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
         characters = before.take(first + words) - before.take(first)
         words -= characters - characters // 2
     place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
-    words = np.add.reduceat(words, place) if len(place) else words
+    words = np.add.reduceat(words, place)
     start, first, block = start.take(place), first.take(place), block.take(place)
     end, stop = next_starts(first, len(reading.starts)), ends_of_blocks.take(block)
     np.minimum(stop[:-1], start[1:], out=stop[:-1])
