@@ -180,8 +180,9 @@ def with_id(document: Document, registered: str) -> Document:
 
 def counted_names(verdict: Verdict) -> list[str]:
     """Return the names under which a verdict is counted: its status, and the status with its kind or reason."""
-    detail = verdict.kind or verdict.reason
-    return [verdict.status, f"{verdict.status}/{detail}"] if detail else [verdict.status]
+    if detail := verdict.kind or verdict.reason:
+        return [verdict.status, f"{verdict.status}/{detail}"]
+    return [verdict.status]
 
 
 def unchecked(reason: Reason) -> Verdict:

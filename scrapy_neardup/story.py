@@ -123,7 +123,9 @@ class PrintedFigure(NamedTuple):
     @property
     def value(self) -> tuple[float, float]:
         """Return what two values have in common that are the same number: "12" and "at least 12"."""
-        return self.low, self.low if self.high is None else self.high
+        if self.high is None:
+            return self.low, self.low
+        return self.low, self.high
 
     @property
     def words(self) -> str:
@@ -175,9 +177,10 @@ class Extent(NamedTuple):
         An event has doubled if its number of independent sources has doubled. If it had at most one source, its number
         of items must have doubled.
         """
-        by_sources = signalled.sources > 1
-        before, now = (signalled.sources, self.sources) if by_sources else (signalled.items, self.items)
-        return now >= 2 * before > 0 or self.states > signalled.states or self.developments > signalled.developments
+        has_doubled = self.items >= 2 * signalled.items > 0
+        if signalled.sources > 1:
+            has_doubled = self.sources >= 2 * signalled.sources
+        return has_doubled or self.states > signalled.states or self.developments > signalled.developments
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,9 @@ class Runs(Part):
         (asked,) = await answers(client, [Call("HMGET", name, (bytes.fromhex(copy), b""))])
         waiting, made = cast("list[bytes | None]", asked)
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
-        return "kept" if waiting is None and made is not None else "unknown"
+        if waiting is not None or made is None:
+            return "unknown"
+        return "kept"
 
     def _read(self, document: bytes) -> Call:
         return Call("HGET", self.layout.records(document), (document,))
@@ -283,7 +285,9 @@ class Run:
     async def fate_of_match(self, copy: str, seconds: float) -> Fate:
         """Return what became of the match of a dropped copy. If another run has it, wait for that run to tell."""
         until = time.monotonic() + seconds
-        fate: Fate = "unknown" if copy in self._asked else "kept"
+        if copy not in self._asked:
+            return "kept"
+        fate: Fate = "unknown"
         while fate == "unknown" and time.monotonic() < until and not self._breaker.is_open:
             await asyncio.sleep(BEAT_SECONDS / 2)
             fate = await self._breaker.ask(self._runs.fate_of_match(copy)) or fate

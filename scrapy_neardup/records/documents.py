@@ -147,14 +147,18 @@ class Record(Evidence):
     def language_code(self) -> str:
         """Return the language, ISO 639-1; "" if it is unknown."""
         code = self.language.decode("ascii", "replace")
-        return code if code.isascii() and code.isalpha() and code.islower() else ""
+        if code.isascii() and code.isalpha() and code.islower():
+            return code
+        return ""
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.
 
         ``key`` is the key of this document.
         """
-        return (self.url, self.title) if self.original == key else (self.original_url, self.original_title)
+        if self.original == key:
+            return self.url, self.title
+        return self.original_url, self.original_title
 
     def pack(self) -> bytes:
         if self.vector:

@@ -21,8 +21,10 @@ def without_password(url: str) -> str:
     """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
     url = _SECRET_OPTION.sub(r"\1***", url)
     scheme, separator, rest = url.partition("://")
-    tail = rest.rpartition("@")[2]
-    return url if tail == rest else f"{scheme}{separator}***@{tail}"
+    _, at, host = rest.rpartition("@")
+    if at:
+        return f"{scheme}{separator}***@{host}"
+    return url
 
 
 def printable(text: str) -> str:

@@ -81,7 +81,9 @@ class Body:
         self.hashes = self.reading.hashes.take(self.kept.places)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
-        return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
+        if boilerplate == self.boilerplate:
+            return self
+        return replace(self, boilerplate=boilerplate)
 
     @property
     def read_lines(self) -> list[tuple[str, int, bool]]:
