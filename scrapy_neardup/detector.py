@@ -151,7 +151,7 @@ class NearDupDetector:
                     await self._check_group(group)
             if self._is_open and not self.breaker.is_open:
                 await self.confirm_events()
-                await self.knowledge.exchange(everything=True, is_last=True)
+                await self.knowledge.exchange(everything=True, least=1)
         finally:
             try:
                 if self.delivery is not None and self._is_open:

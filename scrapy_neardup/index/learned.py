@@ -94,8 +94,8 @@ class Knowledge:
         self._learned = learned
         self._breaker = breaker
 
-    async def exchange(self, *, everything: bool = False, is_last: bool = False) -> None:
-        """Exchange what enough documents have taught, or everything. In the end also give means of few documents."""
+    async def exchange(self, *, everything: bool = False, least: int = BLOCK) -> None:
+        """Exchange what enough documents have taught, or everything. Add only means of at least so many documents."""
         for kind, frequencies in self._frequencies.items():
             # The more is known, the less often it is asked.
             is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
@@ -103,7 +103,7 @@ class Knowledge:
                 await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
         learned = self._boilerplate
         if learned and (everything or learned.pending >= _SHARED_TOGETHER or self._means.is_due):
-            await self._exchange_boilerplate(is_last=is_last)
+            await self._exchange_boilerplate(least=least)
 
     async def meet(self, documents: Sequence[Document]) -> Sequence[Document]:
         """Take over what is known of sources and languages that this process has not met before.
@@ -147,9 +147,9 @@ class Knowledge:
                 frequencies.give_back(pending)
             raise
 
-    async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, is_last: bool = False) -> None:
+    async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, least: int = BLOCK) -> None:
         if self._boilerplate is not None and not self._breaker.is_open:
-            exchanged = self._add_boilerplate(self._boilerplate, new_sources, 1 if is_last else BLOCK)
+            exchanged = self._add_boilerplate(self._boilerplate, new_sources, least)
             await self._breaker.ask(exchanged, "Learned boilerplate")
 
     async def _add_boilerplate(self, boilerplate: SourceBoilerplate, new_sources: Iterable[bytes], least: int) -> None:

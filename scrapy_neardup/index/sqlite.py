@@ -179,7 +179,8 @@ class SQLiteClient(Client):
     def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:
         number = int(1_000_000 * self.now)
         for newest, _ in self.xrevrange(key, 1):
-            number = int(newest.partition(b"-")[0]) + 1
+            if newest[:-2].isdigit():  # else it is damaged
+                number = int(newest[:-2]) + 1
         self.hset(key, b"%d-0" % number, entry[-1])
         self.hdel(key, b"%d-0" % (number - most))
 
