@@ -24,7 +24,7 @@ import pyarrow as pa
 from distributed import Client, as_completed
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.exceptions import InputError, NearDupError
+from scrapy_neardup.exceptions import InputError, NearDupError, explain_failure
 
 _WAIT_SECONDS = 60  # for the first worker
 _NO_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # in workers: Ctrl-C is for the command
@@ -145,8 +145,13 @@ def connected(address: str, workers: int) -> Client:
     """Connect to a scheduler, or to one that is started here with so many workers."""
     options: dict[str, Any] = {"address": address, "timeout": _WAIT_SECONDS}
     if address == "local":
-        options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
-        options |= {"preload": [_NO_SIGINT], "silence_logs": logging.CRITICAL}
+        options = {
+            "n_workers": workers,
+            "threads_per_worker": 1,
+            "dashboard_address": ":0",  # any port that is free
+            "preload": [_NO_SIGINT],
+            "silence_logs": logging.CRITICAL,
+        }
     try:
         client = Client(**options)
         client.wait_for_workers(1, timeout=_WAIT_SECONDS)
@@ -186,8 +191,8 @@ def do_tasks(
     documents = 0
     for done, future in enumerate(as_completed(waiting), len(paths) - len(waiting) + 1):
         if error := future.exception():
-            reason = f"{Path(future.key).name}: {type(error).__name__}: {error}"
-            raise NearDupError(f"{reason}; give the command again to go on") from error
+            name = Path(future.key).name
+            raise NearDupError(f"{name}: {explain_failure(error)}; give the command again to go on") from error
         documents += future.result()["done"]
         if done == len(paths) or done % (len(paths) // _TOLD + 1) == 0:
             seconds = time.perf_counter() - start

@@ -160,7 +160,9 @@ def _line(number: int, line: bytes, where: str, errors: str) -> FeedLine:
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
+        problem = f"not JSON: {error}"
+        if not line.endswith(b"\n"):
+            problem += f": perhaps {CUT_OFF}"
     return FeedLine(number, len(line), {}, f"{where}: {problem}")
 
 
