@@ -125,7 +125,7 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
                 number = line.number
                 yield line
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        reason = getattr(error, "strerror", None) or error
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
         yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
