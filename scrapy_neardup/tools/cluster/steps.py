@@ -185,8 +185,8 @@ def fingerprint(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
                 record = new_record(made, document, keep_text=job.settings.keep_texts)
                 stored.append((address, pack((given, astuple(record))), pack((place, astuple(document)))))
                 keys = Keys.of(made)
-                for look_up_key, weight in zip(keys.numbers, keys.weights, strict=True):
-                    postings.append((look_up_key << 32 | second, key, address, weight))
+                weighted = zip(keys.numbers, keys.weights, strict=True)
+                postings += [(each << 32 | second, key, address, weight) for each, weight in weighted]
                 address += 1
             add_stored(zip(*stored, strict=True))
             add_postings(zip(*postings, strict=True))
@@ -307,7 +307,7 @@ def _completed(job: Job, verdicts: Iterator[tuple[Link | None, dict[str, Any]]])
             row["match"], _ = _record_at(job, link[0])
             row["original"], record = _record_at(job, original)
             row["original_url"] = record.url.decode("utf-8", "replace") or None
-            row["would_drop"] = _held(policy, parts, link) is not None
+            row["would_drop"], _ = _drop(policy, parts, link)
         if job.as_parquet:
             row |= {name: str(row[name]) for name in _IDS if row[name] is not None}
         yield row
@@ -326,16 +326,16 @@ def _original(job: Job, policy: Policy, known: dict[int, tuple[int, int]], addre
     if len(known) > _MOST_KNOWN:
         known.clear()
     for address, link in reversed(copies):
-        held = _held(policy, parts, link)
-        parts = WHOLE_TEXT if held is None else held
+        _, parts = _drop(policy, parts, link)
         known[address] = original, parts
     return original, parts
 
 
-def _held(policy: Policy, parts: int, link: Link) -> int | None:
-    """Return how much of a text its match has of whose text so much is kept. None if the document is kept."""
+def _drop(policy: Policy, parts: int, link: Link) -> tuple[bool, int]:
+    """Return whether a document is dropped of whose match so much is kept, and how much of its own text is kept."""
     _, _, share, is_guarded = link
-    if share is None or (is_guarded and parts < WHOLE_TEXT):
-        return None
-    share *= parts / WHOLE_TEXT
-    return policy.held_parts(share) if share >= policy.drop_share else None
+    if share is not None and not (is_guarded and parts < WHOLE_TEXT):
+        share *= parts / WHOLE_TEXT
+        if share >= policy.drop_share:
+            return True, policy.held_parts(share)
+    return False, WHOLE_TEXT
