@@ -27,8 +27,8 @@ from shared import print_table
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
-from scrapy_neardup.tools.cluster.archive import connected, replay_archive, resumed
-from scrapy_neardup.tools.cluster.exchange import Job
+from scrapy_neardup.tools.cluster.steps import replay_archive
+from scrapy_neardup.tools.cluster.tasks import Job, connected, resumed
 from scrapy_neardup.tools.commands.replay import by_time
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay

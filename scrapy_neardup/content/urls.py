@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import pairwise
 from urllib.parse import (
-    SplitResult,
     parse_qsl,
     quote,
     unquote_to_bytes,
@@ -82,7 +81,10 @@ def url_identity(url: str) -> str:
     if len(url) > LONGEST_URL:
         return f"{host}/#{xxhash.xxh3_128_hexdigest(url.encode('utf-8', 'surrogatepass'))}"
     try:
-        given = _without_session_and_cache(without_surrogates(url))
+        given = urlsplit(without_surrogates(url))
+        if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(ascii_host(given) + given.path)):
+            given = given._replace(netloc=cached[1], path=cached[2])
+        given = given._replace(path=_in_one_spelling(_SESSION.sub("", given.path)))
         port = None if given.port == USUAL_PORTS[given.scheme] else given.port
         path = urlsplit(normalize_url(urlunsplit(given._replace(netloc="x", query="", fragment="")))).path
         # A fragment that begins with ! is a page of its own, in sites that route by it.
@@ -104,13 +106,6 @@ def require_page(url: str) -> str:
     if not (identity := url_identity(url)):
         raise ValueError(f"{url!r} is not a web address such as https://example.com/page")
     return identity
-
-
-def _without_session_and_cache(url: str) -> SplitResult:
-    given = urlsplit(url)
-    if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(ascii_host(given) + given.path)):
-        given = given._replace(netloc=cached[1], path=cached[2])
-    return given._replace(path=_in_one_spelling(_SESSION.sub("", given.path)))
 
 
 def _in_one_spelling(part: str) -> str:

@@ -202,7 +202,9 @@ class RunSummary:
         yield from self._count_lines()
         if self._changes:
             yield "Changed figures, with the items that print them:"
-            yield from self._change_lines()
+            rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
+            for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].figure), -row[2]))[:_SHOWN]:
+                yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
         yield from self._story_lines()
         if hints := list(self._hints()):
             yield "Hints:"
@@ -242,11 +244,6 @@ class RunSummary:
                     yield f"    {' '.join(story.url.split())}"
         if self.levels:
             yield "Events: " + ", ".join(f"{self.levels[level]:,} {level}" for level in LEVELS if self.levels[level])
-
-    def _change_lines(self) -> Iterator[str]:
-        rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
-        for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].figure), -row[2]))[:_SHOWN]:
-            yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         settings = self._settings

@@ -102,7 +102,13 @@ class Webhook:
         if self._client is None:
             limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=_CONNECT_SECONDS)
             self._client = aiohttp.ClientSession(timeout=limits, auto_decompress=False)
-        proxy = _proxy_of(self._url)
+        # aiohttp could read the proxy of the environment itself, but then it would also take passwords from a .netrc,
+        # whose default entry is for every host.
+        parts = urlsplit(self._url)
+        proxies = getproxies()
+        proxy = proxies.get(parts.scheme) or proxies.get("all")
+        if proxy_bypass(parts.hostname or ""):
+            proxy = None
         post = self._client.post(self._url, data=body, headers=headers, allow_redirects=False, proxy=proxy)
         async with post as answer:
             with suppress(asyncio.TimeoutError, aiohttp.ClientError):
@@ -186,18 +192,6 @@ def _judge(receiver: str, status: int, setting: str) -> None:
         raise Refused(f"{receiver} answers {status}")
     mend = f"; check {setting}" if status in _WORTH_RETRYING[:4] else ""
     raise DeliveryFailed(f"{receiver} answers {status}{mend}")
-
-
-def _proxy_of(url: str) -> str | None:
-    """Return the proxy that the environment names for a url.
-
-    aiohttp could read it itself, but then it would also take passwords from a .netrc, whose default entry is for every
-    host.
-    """
-    parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
-        return None
-    return getproxies().get(parts.scheme) or getproxies().get("all")
 
 
 def _host_of(url: str) -> str:

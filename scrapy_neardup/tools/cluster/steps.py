@@ -12,25 +12,28 @@ second, then its number among all lines of all files. So keys sort by time, then
 """
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
-from functools import lru_cache
-from itertools import islice
+from dataclasses import astuple, replace
+from functools import lru_cache, partial, reduce
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from distributed import Client
 
 from scrapy_neardup import Document, NearDupDetector, Verdict
 from scrapy_neardup.assembly import judge_of, sketcher_of
 from scrapy_neardup.document import WHOLE_TEXT, counted_names
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.postings import MOST_POSTINGS, Keys, choose_candidates
-from scrapy_neardup.records.documents import NO_TEXT, Record, new_record
+from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.findings import any_applies
@@ -40,72 +43,96 @@ from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED
 from scrapy_neardup.sketch import has_words, source_hash
 from scrapy_neardup.sketch.origin import Origin
-from scrapy_neardup.sketch.text_sketch import ahead_options, sketch_ahead, unpack_sketch
-from scrapy_neardup.tools.cluster.exchange import (
+from scrapy_neardup.sketch.text_sketch import pack_sketch
+from scrapy_neardup.tools.cluster.tasks import (
     POSTINGS,
     STORED,
+    UNFINISHED,
     Job,
-    between,
-    in_order,
-    known_value_at,
+    Stats,
+    do_tasks,
     pack,
     read,
-    value_at,
     whole_file,
     writing,
 )
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_documents, take
 from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS, Judged, OutputFormat, PageReader, document_of
 
-Stats = dict[str, Any]
+Link = tuple[int, bool, float | None, bool]
+"""Leads a document to its match.
 
-_SKETCHED = 64  # documents together
-_DECIDED = 4096  # documents whose pairs are in memory
-_MOST_POSTINGS = 1 << 18  # in memory
-_MOST_COPIES = 16_384  # whose originals are known
-_TOLD = 10  # errors of a file
-_ROWS = 4096  # of Parquet, together
+The address of the match, whether it is a copy of it, what share of its text the match has if it may be dropped, and
+whether it is kept if its match is dropped.
+"""
+
+_DOCUMENTS = 20_000  # of a task, about
+_FEWEST_TASKS = 16  # of a step
+_TOGETHER = 256  # documents that are sketched and written together
+_DECIDED = 4096  # documents whose pairs are in memory, and rows of Parquet that are written together
+_MOST_KNOWN = 16_384  # records, and originals of copies
 _IDS = "id", "match", "original"
-_TYPES = {
-    **dict.fromkeys(("similarity", "containment", "share"), pa.float64()),
-    **dict.fromkeys(("changes", "news"), pa.list_(pa.string())),
-    "would_drop": pa.bool_(),
-}
-_WRITTEN = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ("id", *VERDICT_FIELDS, "error")])
+_COLUMNS = pa.schema(
+    {
+        **dict.fromkeys(("id", *VERDICT_FIELDS, "error"), pa.string()),
+        **dict.fromkeys(("similarity", "containment", "share"), pa.float64()),
+        **dict.fromkeys(("changes", "news"), pa.list_(pa.string())),
+        "would_drop": pa.bool_(),
+    }
+)
+
+
+def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> Stats:
+    """Write all parts, and return what was counted. What is made is kept until all parts are written."""
+    do = partial(do_tasks, client, tell)
+    found = do(job, read_file, job.inputs)
+    counts = sum(found, Stats())
+    tasks = counts["done"] // _DOCUMENTS + _FEWEST_TASKS
+    job = replace(
+        job,
+        lines_before=[*accumulate((stats["lines"] for stats in found), initial=0)],
+        ranges=[*pairwise(((1 << 32) * number // tasks) << 32 for number in range(tasks + 1))],
+        terms=reduce(add_counts, (path.read_bytes() for path in sorted(job.work.glob("terms-*"))), NOTHING),
+    )
+    for step in (fingerprint, find_pairs, decide):
+        counts = sum(do(job, step, job.ranges), counts)
+    do(job, write_part, job.inputs)
+    # Renamed, because a worker that was thought lost may still be at a task: now it finds no folder to write to.
+    shutil.rmtree((job.out / UNFINISHED).rename(job.out / f".{UNFINISHED}"))
+    return counts
 
 
 def read_file(job: Job, number: int, path: Path) -> Stats:
     detector = NearDupDetector(job.settings, run="")
-    counts = Counter[str]()
-    errors: list[str] = []
+    topics = detector.sketcher.topics
+    counts = Stats()
     clock = job.now
-    documents = line = 0
     with (
         PageReader(job.settings, 1) as reader,
         writing(job.file("documents", number)) as add_documents,
-        writing(job.file("answers", number)) as add_answers,
+        writing(job.file("verdicts-unchecked", number)) as add_verdicts,
     ):
         pages = reader.read(_documents(path))
-        while batch := take(pages, _SKETCHED):
+        while batch := take(pages, _TOGETHER):
             found = list[tuple[int, Any, Document]]()
-            answers = []
+            unchecked = []
             for page in batch:
-                line = page.recorded.line
+                counts["lines"] = page.recorded.line
+                place = number << 32 | page.recorded.line
                 clock = clock if page.recorded.time is None else page.recorded.time
                 if page.error is None and has_words(page.text):
-                    found.append((number << 32 | line, page.recorded.id, document_of(page, detector, clock)))
-                    continue
-                judged = Judged(page, Verdict("unchecked", reason=page.reason if page.error else "no-text"))
-                answers.append((number << 32 | line, pack((None, None, OutputFormat().row(judged)))))
-                counts.update(judged.counted)
-                errors = [*errors, *filter(None, [page.error])][:_TOLD]
-            documents += len(found)
-            add_answers(zip(*answers, strict=True))
+                    found.append((place, page.recorded.id, document_of(page, detector, clock)))
+                else:
+                    judged = Judged(page, Verdict("unchecked", reason=page.reason if page.error else "no-text"))
+                    unchecked.append((place, pack((None, OutputFormat().row(judged)))))
+                    counts.update(judged.counted)
+            counts["done"] += len(found)
+            add_verdicts(zip(*unchecked, strict=True))
             add_documents(zip(*_sketched(detector, found), strict=True))
-    if detector.sketcher.topics:
+    if topics:
         with whole_file(job.file("terms", number), job.work) as file:
-            file.write(detector.sketcher.topics.frequencies.take_pending())
-    return {"documents": documents, "lines": line, "counts": counts, "errors": errors}
+            file.write(topics.frequencies.take_pending())
+    return counts
 
 
 def _documents(path: Path) -> Iterator[RecordedDocument]:
@@ -116,218 +143,199 @@ def _documents(path: Path) -> Iterator[RecordedDocument]:
         yield RecordedDocument(1, str(path), None, error=str(error))
 
 
-_sketcher = lru_cache(1)(sketch_ahead)
-
-
 def _sketched(detector: NearDupDetector, found: Sequence[tuple[int, Any, Document]]) -> Iterator[tuple[int, bytes]]:
-    """Yield the rows of documents with the sketches of their texts, and count the terms of these.
+    """Yield the rows of documents. If terms are counted, count them in the sketches, which the documents keep.
 
     Their place is the hash of the source, and the second.
     """
     topics = detector.sketcher.topics
-    made = [b""] * len(found)
-    if detector.preset.is_of_text_alone:
-        sketcher = _sketcher(ahead_options(detector.preset, min_words=detector.settings.min_words))
-        made = sketcher([document.text for *_, document in found])
-    for (place, given, document), sketch in zip(found, made, strict=True):
-        if topics and sketch:
-            topics.topic(unpack_sketch(sketch).lead, Origin.of(document).terms)
+    sketches = iter(detector.sketcher.whole(*(document.text for *_, document in found)) if topics else ())
+    for place, given, document in found:
+        sketch = b""
+        if topics:
+            made = next(sketches)
+            topics.topic(made.lead, Origin.of(document).terms)
+            sketch = pack_sketch(made)
         source = source_hash(document.source or repr(given))
         of_source = int.from_bytes(source, "big") << 32 | int(document.seen_at)
-        yield of_source, pack((place, given, replace(document, sketch=sketch)))
+        yield of_source, pack((place, given, astuple(replace(document, sketch=sketch))))
 
 
-def fingerprint(job: Job, lines_before: Sequence[int], terms: bytes, number: int, bounds: tuple[int, int]) -> Stats:
+def fingerprint(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
     """Make the fingerprints of the sources whose hashes are in a range of places."""
     sketcher = sketcher_of(job.settings)
     if sketcher.topics:
-        sketcher.topics.frequencies.replace(terms)
-    address = number << 32
-    count = 0
-    rows = in_order(job.files("documents", len(job.inputs)), *bounds)
+        sketcher.topics.frequencies.replace(job.terms)
+    start = address = number << 32
+    rows = job.values("documents", *bounds)
     with (
-        writing(job.file("stored", number), STORED) as add_documents,
+        writing(job.file("stored", number), STORED) as add_stored,
         writing(job.file("postings", number), POSTINGS) as add_postings,
     ):
-        while batch := [*islice(rows, _SKETCHED)]:
+        while batch := [*islice(rows, _TOGETHER)]:
+            documents = [Document(*values) for *_, values in batch]
             stored = []
-            posted = []
-            made = sketcher.fingerprints([document for *_, document in batch])
-            for (place, given, document), each in zip(batch, made, strict=True):
+            postings = []
+            for (place, given, _), document, made in zip(
+                batch, documents, sketcher.fingerprints(documents), strict=True
+            ):
                 second = int(document.seen_at)
-                key = second << 32 | (lines_before[place >> 32] + place) % (1 << 32)
+                key = second << 32 | (job.lines_before[place >> 32] + place) % (1 << 32)
                 document = replace(document, id=f"{key:016x}", sketch=b"")
-                record = new_record(each, document, keep_text=job.settings.keep_texts)
-                stored.append((address, pack((given, record)), pack((place, document))))
-                keys = Keys.of(each)
-                for look_up_key, weight in zip(keys.numbers, keys.weights, strict=True):
-                    posted.append((look_up_key << 32 | second, key, address, weight))
+                record = new_record(made, document, keep_text=job.settings.keep_texts)
+                stored.append((address, pack((given, astuple(record))), pack((place, astuple(document)))))
+                keys = Keys.of(made)
+                weighted = zip(keys.numbers, keys.weights, strict=True)
+                postings += [(each << 32 | second, key, address, weight) for each, weight in weighted]
                 address += 1
-            add_documents(zip(*stored, strict=True))
-            add_postings(zip(*posted, strict=True))
-            count += len(posted)
-    return {"documents": address - (number << 32), "postings": count}
+            add_stored(zip(*stored, strict=True))
+            add_postings(zip(*postings, strict=True))
+    return Stats(done=address - start)
 
 
-def find_pairs(job: Job, tasks: int, number: int, bounds: tuple[int, int]) -> Stats:
+def find_pairs(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
     """Find the pairs whose later posting is in a range of places, which are look-up key and second."""
-    files = job.files("postings", tasks)
-    window = job.settings.window
     crowded = 0
+    last = POSTINGS.empty_table()  # which the next rows may be paired with
     with writing(job.file("pairs", number), POSTINGS) as add_pairs:
-        for start, end in _spans(files, *bounds):
-            rows = between(files, max(0, start - window), end, POSTINGS)
-            rows = rows.sort_by([("place", "ascending"), ("key", "ascending")])
+        for found in job.rows("postings", *bounds):
+            rows = pa.concat_tables([last, found.sort_by([("place", "ascending"), ("key", "ascending")])])
             place, key, address, weight = (each.to_numpy() for each in rows.columns)
-            second = (place & np.uint64(0xFFFF_FFFF)).astype(np.int64)
-            of_key = place >> np.uint64(32)
-            for lag in range(1, MOST_POSTINGS + 2):
-                is_pair = (of_key[lag:] == of_key[:-lag]) & (second[lag:] - second[:-lag] <= window)
-                is_pair &= place[lag:] >= start
-                if lag <= MOST_POSTINGS:
-                    add_pairs(each[is_pair] for each in (address[lag:], key[:-lag], address[:-lag], weight[lag:]))
-            crowded += int(is_pair.sum())
-    return {"counts": Counter(crowded=crowded)}
+            # How many rows before each one have its key, and are in its window.
+            earliest = place - np.minimum(place % (1 << 32), job.settings.window)
+            near = (np.arange(len(place)) - place.searchsorted(earliest))[len(last) :]
+            crowded += int((near > MOST_POSTINGS).sum())
+            later, back = (near[:, None] > np.arange(MOST_POSTINGS)).nonzero()
+            later += len(last)
+            earlier = later - back - 1
+            add_pairs([address[later], key[earlier], address[earlier], weight[later]])
+            last = rows.slice(max(0, len(rows) - MOST_POSTINGS - 1))
+    return Stats(crowded=crowded)
 
 
-def _spans(files: Sequence[Path], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Halve a range of places until its rows fit into memory, or are of one second."""
-    if last - first == 1 or between(files, first, last, POSTINGS).num_rows <= _MOST_POSTINGS:
-        yield first, last
-    else:
-        middle = (first + last) // 2
-        yield from _spans(files, first, middle)
-        yield from _spans(files, middle, last)
-
-
-def decide(job: Job, tasks: int, number: int, documents: int) -> Stats:
-    """Decide what the documents are that one task has stored.
-
-    A *link* leads a document with a match there, and says whether it is a copy, what share of its text the match has if
-    it may be dropped, and whether it is kept if its match is dropped.
-    """
+def decide(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
+    """Decide what the documents are that one task has stored."""
     judge = judge_of(job.settings)
-    counts = Counter[str]()
-    files = job.files("pairs", tasks)
-    start = number << 32
+    counts = Stats()
+    addresses = range(number << 32, (number << 32) + len(read(job.file("stored", number))))
     with writing(job.file("verdicts", number)) as add_verdicts, writing(job.file("links", number)) as add_links:
-        for first in range(0, documents, _DECIDED):
-            addresses = range(start, start + documents)[first : first + _DECIDED]
-            candidates_of = _candidates(between(files, addresses.start, addresses.stop, POSTINGS))
+        while some := addresses[:_DECIDED]:
+            addresses = addresses[_DECIDED:]
+            votes = _votes(job, some)
             read.cache_clear()  # what is mapped stays in memory: many records, here and there
             verdicts = []
             links = []
-            for address in addresses:
-                given, record = known_value_at(job.work, "stored", "record", address)
-                place, document = value_at(job.work, "stored", "text", address)
-                candidates = candidates_of[address]
-                decision = _decided(judge, job.work, document, record, candidates)
+            for address in some:
+                given, record = _record_at(job, address)
+                place, values = job.value_at("stored", "document", address)
+                candidates = {each[:8]: int.from_bytes(each[8:], "big") for each in choose_candidates(votes[address])}
+                decision = _decision(job, judge, Document(*values), record, candidates)
+                link = _link(decision, record, candidates)
                 row = {"id": given, **{name: getattr(decision.verdict, name) for name in VERDICT_FIELDS}, "story": None}
-                link = None
-                if decision.match is not None:
-                    match = candidates[decision.match.key]
-                    row["match"], _ = known_value_at(job.work, "stored", "record", match)
-                    link = match, decision.record.original != record.original, _share(decision)
-                verdicts.append((place, pack((address, link, row))))
+                verdicts.append((place, pack((link, row))))
                 links.append(pack(link))
-                counts.update(["documents", *counted_names(decision.verdict)])
+                counts.update(["done", "documents", *counted_names(decision.verdict)])
             add_verdicts(zip(*verdicts, strict=True))
-            add_links((addresses, links))
-    return {"documents": documents, "counts": counts}
+            add_links((some, links))
+    return counts
 
 
-def _candidates(pairs: pa.Table) -> dict[int, dict[bytes, int]]:
-    """Return for each address those of the likeliest candidates, by their keys."""
-    rows = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
-    found = defaultdict[int, dict[bytes, int]](dict)
+def _votes(job: Job, addresses: range) -> dict[int, list[tuple[int, bytes]]]:
+    """Return how much the keys count that each of these documents shares with a candidate.
+
+    A candidate is named by its key and its address, 8 bytes each.
+    """
     votes = defaultdict[int, list[tuple[int, bytes]]](list)
-    for place, key, address, weight in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        packed = key.to_bytes(8, "big")
-        found[place][packed] = address
-        votes[place].append((weight, packed))
-    for place, each in votes.items():
-        found[place] = {key: found[place][key] for key in choose_candidates(each)}
-    return found
+    for pairs in job.rows("pairs", addresses.start, addresses.stop):
+        shared = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
+        for place, key, address, weight in zip(*(column.to_pylist() for column in shared.columns), strict=True):
+            votes[place].append((weight, (key << 64 | address).to_bytes(16, "big")))
+    return votes
 
 
-def _decided(judge: Judge, work: Path, document: Document, record: Record, candidates: dict[bytes, int]) -> Decision:
-    old = {key: known_value_at(work, "stored", "record", address)[1] for key, address in candidates.items()}
-    pairs = [Pair(key, record, each, judge.policy) for key, each in old.items()]
+@lru_cache(_MOST_KNOWN)
+def _record_at(job: Job, address: int) -> tuple[Any, Record]:
+    """Return the id that a document has in the input, and its record as an original."""
+    given, values = job.value_at("stored", "record", address)
+    return given, Record(*values)
+
+
+def _decision(job: Job, judge: Judge, document: Document, record: Record, candidates: dict[bytes, int]) -> Decision:
+    pairs = [Pair(key, record, _record_at(job, address)[1], judge.policy) for key, address in candidates.items()]
     pairs = [*filter(judge.system.may_match, pairs)]
     texts = dict[bytes, StoredText]()
-    for pair in chosen_for_second_look(pairs):
-        if pair.old.text_at != NO_TEXT:
-            _, stored = value_at(work, "stored", "text", candidates[pair.key])
-            texts[pair.key] = StoredText.of(stored.title, stored.text)
+    for pair in chosen_for_second_look(pairs) if job.settings.keep_texts else ():
+        _, values = job.value_at("stored", "document", candidates[pair.key])
+        old = Document(*values)
+        texts[pair.key] = StoredText.of(old.title, old.text)
     return judge.decide(document, record, pairs, texts)
 
 
-def _share(decision: Decision) -> tuple[float | None, bool]:
-    if decision.match is None or not decision.verdict.would_drop:
-        return None, False
-    # A guard may keep a copy of what is dropped.
-    pair = copy(decision.match.pair)
-    pair.old = replace(pair.old, kept_share_parts=WHOLE_TEXT - 1)
-    return pair.share, any_applies(NOT_DROPPED, pair)
+def _link(decision: Decision, record: Record, candidates: dict[bytes, int]) -> Link | None:
+    if decision.match is None:
+        return None
+    share = None
+    is_guarded = False
+    if decision.verdict.would_drop:
+        pair = copy(decision.match.pair)
+        pair.old = replace(pair.old, kept_share_parts=WHOLE_TEXT - 1)
+        share = pair.share
+        is_guarded = any_applies(NOT_DROPPED, pair)
+    return candidates[decision.match.key], decision.record.original != record.original, share, is_guarded
 
 
-def write_part(job: Job, tasks: int, number: int, path: Path) -> Stats:
-    files = [job.file("answers", number), *job.files("verdicts", tasks)]
-    rows = _completed(job, in_order(files, number << 32, (number + 1) << 32))
-    name = f"{number:05}-{path.name.partition('.')[0]}.{'parquet' if job.as_parquet else 'jsonl'}"
-    with whole_file(job.out / name, job.work) as file:
+def write_part(job: Job, number: int, path: Path) -> Stats:
+    suffix = "parquet" if job.as_parquet else "jsonl"
+    rows = _completed(job, job.values("verdicts", number << 32, (number + 1) << 32))
+    with whole_file(job.out / f"{number:05}-{path.name.partition('.')[0]}.{suffix}", job.work) as file:
         if job.as_parquet:
-            _write_parquet(file, rows)
+            with pq.ParquetWriter(file, _COLUMNS) as table:
+                while some := [*islice(rows, _DECIDED)]:
+                    table.write_table(pa.Table.from_pylist(some, _COLUMNS))
         else:
             file.writelines(json.dumps(row).encode() + b"\n" for row in rows)
-    return {}
+    return Stats()
 
 
-def _completed(job: Job, verdicts: Iterator[tuple[int, Any, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """Yield verdicts with their originals, to which copies of copies are followed."""
+def _completed(job: Job, verdicts: Iterator[tuple[Link | None, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield verdicts with their matches and originals, to which copies of copies are followed."""
     policy = judge_of(job.settings).policy
-    copies: dict[int, tuple[int, int]] = {}
-    for _, link, row in verdicts:
+    known = dict[int, tuple[int, int]]()
+    for link, row in verdicts:
         if link is not None:
-            match, _, share = link
-            original, parts = _followed(job.work, policy, copies, match)
-            given, record = known_value_at(job.work, "stored", "record", original)
-            url = record.url.decode("utf-8", "replace") or None
-            would_drop = _held(policy, parts, *share) is not None
-            row |= {"original": given, "original_url": url, "would_drop": would_drop}
+            original, parts = _original(job, policy, known, link[0])
+            row["match"], _ = _record_at(job, link[0])
+            row["original"], record = _record_at(job, original)
+            row["original_url"] = record.url.decode("utf-8", "replace") or None
+            row["would_drop"], _ = _drop(policy, parts, link)
+        if job.as_parquet:
+            row |= {name: str(row[name]) for name in _IDS if row[name] is not None}
         yield row
 
 
-def _followed(work: Path, policy: Policy, copies: dict[int, tuple[int, int]], address: int) -> tuple[int, int]:
-    """Return the address of the original of a document, and how much of its text is kept, as a record has it."""
-    passed: list[tuple[int, Any]] = []
-    while address not in copies:
-        match, is_copy, share = known_value_at(work, "links", "value", address) or (address, False, None)
-        if is_copy:
-            passed.append((address, share))
-            address = match
-        else:
-            copies[address] = address, WHOLE_TEXT
-    original, parts = copies[address]
-    if len(copies) > _MOST_COPIES:
-        copies.clear()
-    for own, share in reversed(passed):
-        held = _held(policy, parts, *share)
-        parts = WHOLE_TEXT if held is None else held
-        copies[own] = original, parts
+def _original(job: Job, policy: Policy, known: dict[int, tuple[int, int]], address: int) -> tuple[int, int]:
+    """Return the address of the original of a document, and how much of its text is kept, as a record has it.
+
+    ``known`` has what was found before.
+    """
+    copies = []
+    while address not in known and (link := job.value_at("links", "value", address)) and link[1]:
+        copies.append((address, link))
+        address = link[0]
+    original, parts = known.get(address, (address, WHOLE_TEXT))
+    if len(known) > _MOST_KNOWN:
+        known.clear()
+    for address, link in reversed(copies):
+        _, parts = _drop(policy, parts, link)
+        known[address] = original, parts
     return original, parts
 
 
-def _held(policy: Policy, parts: int, share: float | None, is_guarded: bool) -> int | None:
-    """Return how much of a text its match has of whose text so much is kept. None if the document is kept."""
-    if share is None or (is_guarded and parts < WHOLE_TEXT):
-        return None
-    share = share * parts / WHOLE_TEXT
-    return policy.held_parts(share) if share >= policy.drop_share else None
-
-
-def _write_parquet(file: IO[bytes], rows: Iterator[dict[str, Any]]) -> None:
-    with pq.ParquetWriter(file, _WRITTEN) as table:
-        while batch := [*islice(rows, _ROWS)]:
-            texts = [{**row, **{name: row[name] and str(row[name]) for name in _IDS}} for row in batch]
-            table.write_table(pa.Table.from_pylist(texts, _WRITTEN))
+def _drop(policy: Policy, parts: int, link: Link) -> tuple[bool, int]:
+    """Return whether a document is dropped of whose match so much is kept, and how much of its own text is kept."""
+    _, _, share, is_guarded = link
+    if share is not None and not (is_guarded and parts < WHOLE_TEXT):
+        share *= parts / WHOLE_TEXT
+        if share >= policy.drop_share:
+            return True, policy.held_parts(share)
+    return False, WHOLE_TEXT

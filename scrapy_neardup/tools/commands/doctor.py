@@ -160,7 +160,9 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
     scheme, _, rest = settings.store.partition(":///")
     path = Path(rest) if scheme == "sqlite" else None
     if path is not None and not path.exists():
-        mend = "" if can_be_written(path.parent) else "set NEARDUP_DATA_DIR to a directory that this user may write to"
+        mend = ""
+        if not can_be_written(path.parent):
+            mend = "set NEARDUP_DATA_DIR to a directory that this user may write to"
         return [Check("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index
     try:

@@ -87,12 +87,14 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
-    token = os.environ.get(TOKEN, "").strip() if options.http else ""
-    names = _names(options.http[0], options.name, token) if options.http else []
+    token = ""
+    if options.http:
+        token = os.environ.get(TOKEN, "").strip()
+        host, port = options.http
+        names = _names(host, options.name, token)
     async with live_detector(options, values) as detector:
         server = server_of(Ask(detector), token)
         if options.http:
-            host, port = options.http
             await _serve(server, host, port, names)
         else:
             await server.run_stdio_async()
@@ -173,16 +175,17 @@ def server_of(ask: Ask, token: str = "") -> MCPServer:
         return call
 
     # There is no authorization server: the team shares the token by other means. So nobody reads the issuer's url.
-    auth = (
-        AuthSettings.model_validate({"issuer_url": "http://localhost", "resource_server_url": None}) if token else None
-    )
+    auth = verifier = None
+    if token:
+        auth = AuthSettings.model_validate({"issuer_url": "http://localhost", "resource_server_url": None})
+        verifier = _OneToken(token)
     server = MCPServer(
         "scrapy-neardup",
         version=__version__,
         instructions=_INSTRUCTIONS,
         log_level="WARNING",
         auth=auth,
-        token_verifier=_OneToken(token) if token else None,
+        token_verifier=verifier,
     )
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for name, title in _TITLES.items():

@@ -138,8 +138,8 @@ def _run_on_cluster(options: Options, values: Values) -> int:
     """Replay on a cluster, whose packages nobody else needs."""
     for module in ("distributed", "pyarrow"):
         needed(module)
-    from scrapy_neardup.tools.cluster.archive import connected, replay_archive, resumed
-    from scrapy_neardup.tools.cluster.exchange import Job
+    from scrapy_neardup.tools.cluster.steps import replay_archive
+    from scrapy_neardup.tools.cluster.tasks import Job, connected, resumed
 
     settings = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
     refused = {
@@ -161,9 +161,7 @@ def _run_on_cluster(options: Options, values: Values) -> int:
     start = time.perf_counter()
     with connected(options.cluster, options.workers) as client:
         print_error(f"Dask shows its progress at {client.dashboard_link}")
-        counts, told = replay_archive(client, job, print_error)
-    for line in told:
-        print_error(line)
+        counts = replay_archive(client, job, print_error)
     if counts["crowded"]:
         print_error(
             f"{counts['crowded']:,} times a document shared a look-up key with so many that the newest were taken"

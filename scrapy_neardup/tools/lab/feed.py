@@ -125,7 +125,7 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
                 number = line.number
                 yield line
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        reason = getattr(error, "strerror", None) or error
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
         yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
@@ -160,7 +160,9 @@ def _line(number: int, line: bytes, where: str, errors: str) -> FeedLine:
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
+        problem = f"not JSON: {error}"
+        if not line.endswith(b"\n"):
+            problem += f": perhaps {CUT_OFF}"
     return FeedLine(number, len(line), {}, f"{where}: {problem}")
 
 

@@ -122,7 +122,7 @@ def _finished(page: RecordedPage, coming: Future[Extracted] | None) -> RecordedP
 
 
 def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:
-    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    reason = getattr(error, "strerror", None) or error
     subject = str(entry.file or entry.url)
     where = f"{entry.where}: {subject}" if subject not in ("", entry.where) else entry.where
     return RecordedPage(entry, "", "extraction-failed", f"{where}: {reason}")

@@ -184,7 +184,9 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     while its match may have the other.
     """
     stories = _grouped(rows, links, [row.story or f" {row.number}" for row in rows])  # no id begins with a space
-    return sorted(stories, key=_rank)
+    return sorted(
+        stories, key=lambda story: (-story.size, -len(story.members), -max(row.time or 0 for row in story.members))
+    )
 
 
 def _grouped(
@@ -207,10 +209,6 @@ def _grouped(
     for story in stories:
         story.members.sort(key=order_of)
     return stories
-
-
-def _rank(story: FeedStory) -> tuple[int, int, float]:
-    return -story.size, -len(story.members), -max(row.time or 0 for row in story.members)
 
 
 def order_of(row: Row) -> tuple[bool, float, int]:
@@ -284,14 +282,17 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
         sent[by_key.get(story_id(report))].append(report)
     for story in stories:
         told = sent.get(story, [])
-        signals = filter(None, map(_signal, told)) if told else filter(None, map(_signal_of_item, story.members))
-        story.signals = sorted(dict.fromkeys(signals), key=lambda each: (each.time, LEVELS.index(each.level)))
+        signals = [*map(_signal, told)] or [*map(_signal_of_item, story.members)]
+        story.signals = sorted(
+            dict.fromkeys(filter(None, signals)), key=lambda each: (each.time, LEVELS.index(each.level))
+        )
 
 
 def _signal(report: SpecialReport) -> Signal | None:
     """Read a report. A feed of events may hold anything, so what cannot be read is left out."""
     raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
-    time = _time(next(raised, report))
+    if not (time := _time(next(raised, report))):
+        return None
     level = _name(report["level"])
     try:
         words = message_of(report).title.partition(": ")[2]
@@ -300,7 +301,7 @@ def _signal(report: SpecialReport) -> Signal | None:
     lead = clean_line(report.get("lead"), LONGEST_TITLE)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
     states = tuple(map(_state, _objects(report, "facts")))
-    return Signal(level, time, words, lead, tuple(pages), states, _name(report.get("section"))) if time else None
+    return Signal(level, time, words, lead, tuple(pages), states, _name(report.get("section")))
 
 
 def _state(fact: Mapping[str, Any]) -> State:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -103,7 +103,9 @@ def build_report(
     room = most_bytes - _FRAME
     chosen = choose_stories(stories, min(_MOST_LIST, room))
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
-    wanted = _wanted_texts(stories)
+    # Those of the largest stories first. The text of a story's only item can be compared with nothing.
+    members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
+    wanted = list(islice(members, _MOST_TEXTS))
     texts = gathered.texts(set(wanted))
     with_text = add_texts(payload, wanted, texts, room - size_of([payload.items, payload.stories]))
     notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
@@ -204,15 +206,6 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
     return links, stories
-
-
-def _wanted_texts(stories: Sequence[FeedStory]) -> list[int]:
-    """Return the rows whose texts the page should have, those of the largest stories first.
-
-    The text of a story's only item can be compared with nothing.
-    """
-    members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
-    return list(islice(members, _MOST_TEXTS))
 
 
 def _hash(content: str) -> str:

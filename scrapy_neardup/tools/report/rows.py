@@ -112,8 +112,8 @@ class Row:
     @property
     def lost(self) -> float:
         """Return the share of its text that its match lacks, in [0, 1]."""
-        held = self.similarity if self.share is None else self.share
-        return 0.0 if held is None else 1 - held
+        known = (share for share in (self.share, self.similarity) if share is not None)
+        return 1 - next(known, 1.0)
 
 
 class RowFormat:
@@ -177,8 +177,8 @@ class RowFormat:
         return text if text.strip() else ""
 
     def _publisher(self, url: str) -> tuple[str, str]:
-        source = intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
-        return source, self._owner_of(source) if source else ""
+        source = intern(source_of("/".join(url.split("/", 3)[:3])))
+        return source, self._owner_of(source)
 
     def _value(self, raw: Mapping[str, Any], part: str) -> Any:
         name = self._fields[part]
