@@ -199,7 +199,7 @@ def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
 
 def _name_others(new: Side, old: Side) -> bool:
     """Decide whether both titles have names, such as those of two towns, and none of them is the same."""
-    names = names_of(f"{new.text}\n{old.text}")
+    names = names_of(new.text, old.text)
     of_titles = [names & words_of(side.title) for side in (new, old)]
     return all(of_titles) and of_titles[0].isdisjoint(of_titles[1])
 

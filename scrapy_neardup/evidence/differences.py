@@ -8,7 +8,7 @@ no list knows all words that change the news.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -158,7 +158,8 @@ def _counted(sentence: Sentence) -> Iterable[Difference]:
     return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
 
 
-def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
+@lru_cache(4)  # several candidates may have been dropped as copies of one that was kept
+def compare(new: Side, old: Side, learned: tuple[str, ...] = ()) -> Comparison:
     """Compare two texts. ``learned`` are the lines of the new text that are boilerplate of its source."""
     texts = f"{new.title}\n{new.text}", f"{old.title}\n{old.text}"
     sentences, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)

@@ -33,6 +33,7 @@ class Side(NamedTuple):
     language: str = ""
 
 
+@lru_cache(32)  # new texts are often compared with the same old one
 def words_of(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(fold(text).casefold()))
 
@@ -50,12 +51,12 @@ class BothTexts:
         self._paper = new.source  # others choose their names as they like
         self._paper_skeleton = skeleton(new.source.removeprefix("www."))
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
-        self._bodies = "\n".join((*titles, new.text, old.text))
+        self._bodies = *titles, new.text, old.text
         self._new_title, self._new_text = new.title, new.text
 
     @cached_property
     def names(self) -> frozenset[str]:
-        return frozenset() if self.language in _NO_CAPITALS else names_of(self._bodies)
+        return frozenset() if self.language in _NO_CAPITALS else names_of(*self._bodies)
 
     @cached_property
     def new_title(self) -> frozenset[str]:
@@ -93,7 +94,7 @@ class BothTexts:
         return token.text in AGENCIES or is_of_site or (len(name) > 3 and name in self._paper_skeleton)
 
 
-@lru_cache(64)  # new texts are often compared with the same old one
+@lru_cache(64)
 def _texts_of_tokens(text: str, language: str) -> frozenset[str]:
     return frozenset(each.text for each in tokens_of(text, language))
 

@@ -188,7 +188,7 @@ def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Tok
 
 
 def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:
-    return [tokens[at] for at in range(first, end) if not moved[_with_next(tokens, at)]]
+    return [tokens[at] for at in range(first, end) if not moved or _with_next(tokens, at) not in moved]
 
 
 def _moved(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Counter[tuple[str, ...]]:
@@ -217,4 +217,5 @@ def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operati
 
 
 def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
-    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
+    token = tokens[at]
+    return (token.text,) if token.kind == "word" else tuple([each.text for each in tokens[at : at + 2]])

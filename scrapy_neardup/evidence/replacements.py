@@ -202,24 +202,32 @@ def _take_spellings(gone: list[Token], came: list[Token]) -> int:
 
 
 def _take_glued(some: list[Token], others: list[Token]) -> int:
-    """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
+    """Take words out that are written together in ``others`` and apart in ``some``, or only with their initials.
+
+    Return how many there were.
+    """
     taken = 0
+    glued = _glued(some)
     for token in list(others):
-        spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
-        for first, end in spans:
-            if _is_glued(some[first:end], token):
+        may_be_short = token.says and token.kind not in FIRM
+        for first, end, joined, initials in glued:
+            if is_spelled(joined, token) or (may_be_short and initials == token.text):
                 others.remove(token)
                 del some[first:end]
+                glued = _glued(some)
                 taken += 1
                 break
     return taken
 
 
-def _is_glued(parts: Sequence[Token], token: Token) -> bool:
-    """Decide whether a token is several words without their spaces, or their initials."""
-    initials = "".join(each.text[0] for each in parts)
-    is_short_form = initials == token.text and token.says and token.kind not in FIRM
-    return is_short_form or is_spelled("".join(each.printed for each in parts), token)
+def _glued(tokens: Sequence[Token]) -> list[tuple[int, int, str, str]]:
+    """Return first token and end of two to four words, the words without their spaces, and their initials."""
+    return [
+        (first, end, "".join([each.printed for each in parts]), "".join([each.text[0] for each in parts]))
+        for first in range(len(tokens))
+        for end in range(first + 2, min(len(tokens), first + 4) + 1)
+        for parts in [tokens[first:end]]
+    ]
 
 
 def printed_words(tokens: Sequence[Token]) -> str:

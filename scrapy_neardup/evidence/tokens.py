@@ -55,6 +55,7 @@ BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) f
 _OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 _VALUES = {word: int(value) for value, words in _SPELLED.items() for word in words}
+_READ_WITH_NEXT = _VALUES.keys() | CURRENCIES.keys() | PERCENT | {first for first, _ in PERCENT_PAIRS}
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
@@ -136,6 +137,12 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
 
     ``language`` is an ISO 639-1 code, or "" if it is not known.
     """
+    found = _tokens_of(text, language)
+    return [each._replace(kind="name") if each.kind == "word" and each.text in names else each for each in found]
+
+
+@lru_cache(256)  # a sentence is compared with several others, and read again for changes and news
+def _tokens_of(text: str, language: str) -> list[Token]:
     codes: dict[str, str] = {}
 
     def hide(found: re.Match[str]) -> str:
@@ -153,11 +160,23 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
     tokens, starts = number_tokens(_CODE.sub(hide, text))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, codes, language, names)
+    words = _Words([], raw, codes, language)
     place = 0
     while place < len(raw):
         place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
     return words.found
+
+
+@lru_cache(1 << 13)
+def _word(token: str, language: str) -> Token | None:
+    """Return the token of a word that stands alone, None for a mark, a number or a script without spaces."""
+    if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or _UNSPACED.search(token):
+        return None
+    if token in _OF_OTHER_LANGUAGES.get(language, ()):
+        return Token(token + _SYLLABLE, "word", token)
+    if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
+        token = token[1:]
+    return Token(token, _KINDS.get(token, "word"), token)
 
 
 class _Words(NamedTuple):
@@ -167,7 +186,6 @@ class _Words(NamedTuple):
     raw: list[str]
     codes: dict[str, str]
     language: str
-    names: frozenset[str]
 
     def add_number(self, place: int, end: int, value: str, mark: str) -> int:
         """Add a number, or a date or time that looks like one. Return the place behind it."""
@@ -189,15 +207,17 @@ class _Words(NamedTuple):
         token = self.raw[place]
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
+        elif (word := _word(token, self.language)) is not None:
+            if token in _READ_WITH_NEXT:
+                return self._add_with_next(place, word)
+            self.found.append(word)
         elif len(token) < 2 and not token.isalnum():
             if self.found and token in _MARKS:
                 self.found[-1] = self.found[-1]._replace(closes=True)
         elif token[0].isdigit():
             return self._add_time(place)
-        elif not token.isascii() and _UNSPACED.search(token):
-            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
         else:
-            return self._add_unit(place) or self._add_word(place)
+            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
         return place + 1
 
     def _add_time(self, place: int) -> int:
@@ -216,30 +236,19 @@ class _Words(NamedTuple):
         self.raw[place] = word[len(sign) :]
         return sign
 
-    def _add_unit(self, place: int) -> int:
-        """Add a currency or "percent" without a number, or return 0."""
+    def _add_with_next(self, place: int, word: Token) -> int:
+        """Add a currency or "percent" without a number, a large number in words, or else the word itself."""
         token, following = self.raw[place : place + 2]
         if (token, following) in PERCENT_PAIRS:
             self.found.append(Token("%", "unit", f"{token} {following}"))
             return place + 2
-        if token in PERCENT or (token in CURRENCIES and len(token) > 2):
-            self.found.append(Token("%" if token in PERCENT else CURRENCIES[token], "unit", token))
-            return place + 1
-        return 0
-
-    def _add_word(self, place: int) -> int:
-        token, following = self.raw[place : place + 2]
-        if token in _OF_OTHER_LANGUAGES.get(self.language, ()):
-            self.found.append(Token(token + _SYLLABLE, "word", token))
-        elif token in _VALUES and following in all_languages().scales:
+        if token in _VALUES and following in all_languages().scales:
             value = _VALUES[token] * all_languages().scales[following]
             self.found.append(Token(str(value), "number", f"{token} {following}"))
             return place + 2
-        else:
-            if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
-                token = token[1:]
-            kind: TokenKind = "name" if token in self.names else "word"
-            self.found.append(Token(token, _KINDS.get(token, kind), token))
+        if token in PERCENT or (token in CURRENCIES and len(token) > 2):
+            word = Token("%" if token in PERCENT else CURRENCIES[token], "unit", token)
+        self.found.append(word)
         return place + 1
 
 
@@ -297,12 +306,18 @@ def signs_of(text: str) -> list[str]:
     return sorted(f"-{each[1:].rstrip('.,')}" if len(each) > 1 else each for each in _SIGNS.findall(text))
 
 
-def names_of(text: str) -> frozenset[str]:
-    """Return the folded words that stand with a capital inside a sentence, and nowhere with a small letter."""
-    folded = fold(text)
-    small = {word for word in {*_WORD.findall(folded)} if word[0].islower()}
-    capitals = {word.casefold() for word in _CAPITALISED.findall(folded)}
+def names_of(*texts: str) -> frozenset[str]:
+    """Return the folded words that stand with a capital inside a sentence, and in no text with a small letter."""
+    capitals, small = (set[str]().union(*words) for words in zip(*map(_words_by_case, texts), strict=True))
     return frozenset(word.replace("'", "") for word in capitals - small) - FUNCTION_WORDS
+
+
+@lru_cache(32)  # new texts are often compared with the same old one
+def _words_by_case(text: str) -> tuple[set[str], set[str]]:
+    """Return the words with a capital inside a sentence, in small letters, and the words with a small letter."""
+    folded = fold(text)
+    capitals = {word.casefold() for word in {*_CAPITALISED.findall(folded)}}
+    return capitals, {word for word in {*_WORD.findall(folded)} if word[0].islower()}
 
 
 def is_unspaced(token: Token) -> bool:
