@@ -22,6 +22,7 @@ from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
 _DIGITS = re.compile(r"\d+")
+_PATH_OF_ONE = re.compile(r"\d{5}|[^\W\d].*/\d{4}/\d\d/")
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 
 MANY_FIGURES_IN_100 = 3
@@ -73,8 +74,13 @@ def join_of(
     topic = match.topic_score
     original_source = source_of(match.original_url)
     owner = owner_of(document.source)
-    # Editions of one site in several countries print each other's texts, such as those of paper.com and paper.com.au.
-    is_edition = document.source.partition(".")[0] == original_source.partition(".")[0]
+    # Editions of one site print each other's texts: on paper.com and paper.com.au, or at one path. It must have the
+    # number of the article, or a section and a date, because many papers make the same path of one title.
+    path, original_path = (
+        "/".join(each.partition("?")[0].split("/")[3:]) for each in (document.link, match.original_url)
+    )
+    is_edition = path == original_path and _PATH_OF_ONE.search(path) is not None
+    is_edition |= document.source.partition(".")[0] == original_source.partition(".")[0]
     if is_edition and not match.related and owner == document.source:
         owner = owner_of(original_source)
     return Join(
