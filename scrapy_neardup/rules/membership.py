@@ -159,12 +159,14 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
     owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
-    language = packed_code(MANY_FIGURES if member.has_many_figures else member.language)
+    is_copy = member.status == "duplicate"
+    language = member.language.upper() if is_copy else member.language
+    code = packed_code(MANY_FIGURES if member.has_many_figures else language)
     counters.items += 1
-    counters.copies += member.status == "duplicate"
+    counters.copies += is_copy
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner + second + language + owner_hash(member.publisher))
+    return owner != NO_OWNER and _note_source(counters, owner + second + code + owner_hash(member.publisher))
 
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
