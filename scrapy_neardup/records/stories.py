@@ -21,7 +21,7 @@ from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 13
+VERSION = 14
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
@@ -162,6 +162,7 @@ COUNTERS = PackedFields(
         "united": "H*",
         "moved": "B*",
         "developments": "I",
+        "leads": "H*",
         "telling": "H*",
     },
     VERSION,
@@ -187,6 +188,9 @@ CLAIM = PackedFields(
 )
 """A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
 
+TELLING = struct.Struct(">I4s32s")
+"""What a title and first lines of a running event tell that no earlier ones do: when, who, hashes of up to 16 terms."""
+
 RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">4I")
@@ -209,7 +213,8 @@ class StoryCounters:
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
     developments: int = 0
-    telling: bytes = b""  # what may become a development, see ``Development``
+    leads: bytes = b""  # hashes of the terms of titles and first lines
+    telling: bytes = b""  # what may become a development, see ``TELLING``
 
     @property
     def is_open(self) -> bool:
@@ -255,6 +260,8 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
         (counters.items_seen, ITEM_BYTES),
         (counters.sources, SOURCE_BYTES),
         (counters.united, KEY_BYTES),
+        (counters.leads, 2),
+        (counters.telling, TELLING.size),
     ]
     # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
     is_wrong_way = counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key)

@@ -3,12 +3,14 @@
 They change the counters that they are given, and read and write nothing else.
 """
 
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
+from scrapy_neardup.evidence.news import new_terms
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -18,6 +20,7 @@ from scrapy_neardup.records.stories import (
     MUTED,
     NO_OWNER,
     SOURCE_BYTES,
+    TELLING,
     WATCH,
     StoryCounters,
     owner_hash,
@@ -25,6 +28,7 @@ from scrapy_neardup.records.stories import (
     pack_member,
     packed_code,
     read_extent,
+    read_sources,
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
@@ -55,6 +59,17 @@ MOST_FOLLOWED = MOST_UNITED + 1
 
 _BEGINNING = 200  # characters of a text in which its news begins
 _OPENING = 50  # characters of a sentence that must be in them
+
+# A development: so many owners tell the same new terms in title and first characters of the text. In the first minutes
+# all tell the same news in other words.
+_NEEDED = 3
+_SHARED_TERMS = 4
+_TERMS = 16
+_LEAD = 300
+_FIRST_NEWS = 40 * 60
+_SPAN = 2 * 3600
+_MOST_TELLING = 32
+_MOST_TERMS_OF_LEADS = 512
 
 
 def count_join(
@@ -91,6 +106,10 @@ def count_join(
         _note_figures(counters, ledger, member, join.document, join.printed_at)
         has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
         is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
+    if join.document is not None:
+        is_raised = bool(counters.levels & (WATCH | BREAKING))
+        may_tell = is_raised and is_counted and member.status != "duplicate" and bool(member.owner)
+        _note_lead(counters, join, join.document, may_tell=may_tell)
     is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
@@ -103,6 +122,7 @@ def begin_story(
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
     if text is not None:
         _note_figures(counters, ledger, first, text, first.seen_at)
+        counters.leads = b"".join(_terms_of_lead(text, first.language))
     counters.joined = 1
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
@@ -140,12 +160,13 @@ def unite(
     for entry in split(moves.sources, SOURCE_BYTES):
         _note_source(stays, entry)
     unite_ledgers(*ledgers, len(stays.sources) // SOURCE_BYTES)
+    stays.developments = max(stays.developments, moves.developments)
     signalled = Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled)))
     if not is_open:
-        # What both stories printed before they ended is nothing new.
-        signalled = signalled._replace(states=max(signalled.states, ledgers[0].changed))
+        # What both stories told before they ended is nothing new.
+        signalled = Extent(*map(max, signalled, Extent(0, 0, ledgers[0].changed, stays.developments)))
     stays.signalled = pack_extent(signalled)
-    stays.developments = max(stays.developments, moves.developments)
+    stays.leads = (moves.leads + stays.leads)[-2 * _MOST_TERMS_OF_LEADS :]
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
@@ -196,11 +217,45 @@ def _note_figures(
         counters.levels |= HARM
 
 
+def _note_lead(counters: StoryCounters, join: Join, document: Document, *, may_tell: bool) -> None:
+    """Note what a document tells in title and first lines. Count a development if enough owners tell it.
+
+    In the first minutes, and in other languages than the commonest, all tell the same news in other terms.
+    """
+    lead = _terms_of_lead(document, join.language)
+    telling = [TELLING.unpack(each) for each in split(counters.telling, TELLING.size)]
+    recent = [each for each in telling if join.time < each[0] + _SPAN]
+    known = [terms for since, _, terms in telling if join.time >= since + _SPAN]
+    before = {*split(counters.leads + b"".join(known), 2)}
+    new = [each for each in lead if each not in before]
+    sources = read_sources(counters.sources)
+    main = [language for language, _ in Counter(each[2].lower() for each in sources).most_common(1)]
+    is_late = bool(sources) and join.time >= sources[0][0] + _FIRST_NEWS
+    if may_tell and is_late and len(new) >= _SHARED_TERMS and main == [join.member.language]:
+        recent.append((join.time, owner_hash(join.member.owner), b"".join((new * _TERMS)[:_TERMS])))
+        owners = {owner for _, owner, terms in recent if len({*split(terms, 2)} & {*lead}) >= _SHARED_TERMS}
+        if len(owners) >= _NEEDED:
+            counters.developments += 1
+            known += [terms for *_, terms in recent]
+            recent = []
+    else:
+        known += new
+    counters.telling = b"".join(TELLING.pack(*each) for each in recent[-_MOST_TELLING:])
+    leads = dict.fromkeys(split(counters.leads + b"".join(known), 2))
+    counters.leads = b"".join([*leads][-_MOST_TERMS_OF_LEADS:])
+
+
+def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:
+    """Return the hashes of the terms of title and first lines."""
+    lines = f"{text.title} {text.text[:_LEAD]}".split("\n")
+    return [term.to_bytes(2, "big") for term in new_terms(" ".join(lines), (), language)]
+
+
 def grant(counters: StoryCounters, claim: Claim) -> bool:
     """Decide whether a claim is granted. If it is, note the level and the extent that is signalled.
 
     ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
-    joined, and ``update`` if its extent warrants it and the event is open, or has a new state of its ledger. By this,
+    joined, and ``update`` if its extent warrants it and the event is open, or has a new state or development. By this,
     and by ``breaking`` after a ``watch``, an event that has ended is open again. Of a story that is muted only
     ``ended`` is granted.
     """
@@ -216,7 +271,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
         granted = not levels & BREAKING
         levels = WATCH | BREAKING
     elif claim.level == "update":
-        goes_on = 0 < levels < ENDED or claim.extent.states > signalled.states
+        goes_on = 0 < levels < ENDED or claim.extent.has_news_since(signalled)
         granted = levels > 0 and goes_on and claim.extent.warrants_update(signalled)
         levels &= ~ENDED
     else:
