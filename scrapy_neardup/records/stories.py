@@ -188,8 +188,9 @@ CLAIM = PackedFields(
 )
 """A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
 
-TELLING = struct.Struct(">I4s32s")
-"""What a title and first lines of a running event tell that no earlier ones do: when, who, hashes of up to 16 terms."""
+TELLING_BYTES = 40
+"""An entry of ``telling``: the second, 4 bytes of the owner, and hashes of 16 terms that no earlier title or first
+lines have, which may become a development."""
 
 RECEIVER_BYTES = 4
 
@@ -214,7 +215,7 @@ class StoryCounters:
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
     developments: int = 0
     leads: bytes = b""  # hashes of the terms of titles and first lines
-    telling: bytes = b""  # what may become a development, see ``TELLING``
+    telling: bytes = b""  # what may become a development, see ``TELLING_BYTES``
 
     @property
     def is_open(self) -> bool:
@@ -261,7 +262,7 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
         (counters.sources, SOURCE_BYTES),
         (counters.united, KEY_BYTES),
         (counters.leads, 2),
-        (counters.telling, TELLING.size),
+        (counters.telling, TELLING_BYTES),
     ]
     # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
     is_wrong_way = counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key)

@@ -72,17 +72,9 @@ def join_of(
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
     topic = match.topic_score
-    original_source = source_of(match.original_url)
     owner = owner_of(document.source)
-    # Editions of one site print each other's texts: on paper.com and paper.com.au, or at one path. It must have the
-    # number of the article, or a section and a date, because many papers make the same path of one title.
-    path, original_path = (
-        "/".join(each.partition("?")[0].split("/")[3:]) for each in (document.link, match.original_url)
-    )
-    is_edition = path == original_path and _PATH_OF_ONE.search(path) is not None
-    is_edition |= document.source.partition(".")[0] == original_source.partition(".")[0]
-    if is_edition and not match.related and owner == document.source:
-        owner = owner_of(original_source)
+    if not match.related and owner == document.source and _are_editions(document, match.original_url, source_of):
+        owner = owner_of(source_of(match.original_url))
     return Join(
         first(match, url, title, language),
         Member(
@@ -109,6 +101,17 @@ def join_of(
         sentences=_own_sentences(document, match, comparisons),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
+
+
+def _are_editions(document: Document, other: str, source_of: Callable[[str], str]) -> bool:
+    """Decide whether a copy and its original are in editions of one site: paper.com and paper.com.au, or at one path.
+
+    The path must have the number of the article, or a section and a date: many papers make the same path of one title.
+    """
+    path = document.link.split("?")[0].split("/")[3:]
+    if path == other.split("?")[0].split("/")[3:] and _PATH_OF_ONE.search("/".join(path)):
+        return True
+    return document.source.partition(".")[0] == source_of(other).partition(".")[0]
 
 
 def _own_sentences(document: Document, match: Match, comparisons: Sequence[Comparison]) -> tuple[str, ...]:

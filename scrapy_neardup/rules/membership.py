@@ -11,6 +11,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.news import new_terms
+from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -20,7 +21,7 @@ from scrapy_neardup.records.stories import (
     MUTED,
     NO_OWNER,
     SOURCE_BYTES,
-    TELLING,
+    TELLING_BYTES,
     WATCH,
     StoryCounters,
     owner_hash,
@@ -107,9 +108,7 @@ def count_join(
         has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
         is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
     if join.document is not None:
-        is_raised = bool(counters.levels & (WATCH | BREAKING))
-        may_tell = is_raised and is_counted and member.status != "duplicate" and bool(member.owner)
-        _note_lead(counters, join, join.document, may_tell=may_tell)
+        _note_lead(counters, join, join.document, is_counted=is_counted)
     is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
@@ -217,32 +216,32 @@ def _note_figures(
         counters.levels |= HARM
 
 
-def _note_lead(counters: StoryCounters, join: Join, document: Document, *, may_tell: bool) -> None:
+def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counted: bool) -> None:
     """Note what a document tells in title and first lines. Count a development if enough owners tell it.
 
     In the first minutes, and in other languages than the commonest, all tell the same news in other terms.
     """
-    lead = _terms_of_lead(document, join.language)
-    telling = [TELLING.unpack(each) for each in split(counters.telling, TELLING.size)]
-    recent = [each for each in telling if join.time < each[0] + _SPAN]
-    known = [terms for since, _, terms in telling if join.time >= since + _SPAN]
-    before = {*split(counters.leads + b"".join(known), 2)}
-    new = [each for each in lead if each not in before]
+    lead = _terms_of_lead(text, join.language)
+    telling = split(counters.telling, TELLING_BYTES)
+    recent = [each for each in telling if join.time < seconds_of(each[:4]) + _SPAN]
+    old = b"".join(each[8:] for each in telling if each not in recent)
+    known = dict.fromkeys(split(counters.leads + old, 2))
+    told = [each for each in lead if each not in known]
     sources = read_sources(counters.sources)
-    main = [language for language, _ in Counter(each[2].lower() for each in sources).most_common(1)]
-    is_late = bool(sources) and join.time >= sources[0][0] + _FIRST_NEWS
-    if may_tell and is_late and len(new) >= _SHARED_TERMS and main == [join.member.language]:
-        recent.append((join.time, owner_hash(join.member.owner), b"".join((new * _TERMS)[:_TERMS])))
-        owners = {owner for _, owner, terms in recent if len({*split(terms, 2)} & {*lead}) >= _SHARED_TERMS}
+    languages = Counter(each[2].lower() for each in sources).most_common(1)
+    is_report = is_counted and join.member.status != "duplicate" and bool(join.member.owner)
+    is_late = counters.levels & (WATCH | BREAKING) and bool(sources) and join.time >= sources[0][0] + _FIRST_NEWS
+    if is_report and is_late and len(told) >= _SHARED_TERMS and languages[0][0] == join.member.language:
+        new = b"".join((told * _TERMS)[:_TERMS])
+        recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + new)
+        owners = {each[4:8] for each in recent if len({*split(each[8:], 2)} & {*lead}) >= _SHARED_TERMS}
+        told = []
         if len(owners) >= _NEEDED:
             counters.developments += 1
-            known += [terms for *_, terms in recent]
+            told = [*split(b"".join(each[8:] for each in recent), 2)]
             recent = []
-    else:
-        known += new
-    counters.telling = b"".join(TELLING.pack(*each) for each in recent[-_MOST_TELLING:])
-    leads = dict.fromkeys(split(counters.leads + b"".join(known), 2))
-    counters.leads = b"".join([*leads][-_MOST_TERMS_OF_LEADS:])
+    counters.telling = b"".join(recent[-_MOST_TELLING:])
+    counters.leads = b"".join([*dict.fromkeys((*known, *told))][-_MOST_TERMS_OF_LEADS:])
 
 
 def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:
