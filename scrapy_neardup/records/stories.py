@@ -188,9 +188,9 @@ CLAIM = PackedFields(
 )
 """A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
 
+# An entry of ``telling``: the second, 4 bytes of the owner, and hashes of 16 terms that no earlier title or first lines
+# have, which may become a development.
 TELLING_BYTES = 40
-"""An entry of ``telling``: the second, 4 bytes of the owner, and hashes of 16 terms that no earlier title or first
-lines have, which may become a development."""
 
 RECEIVER_BYTES = 4
 

@@ -25,8 +25,8 @@ _DIGITS = re.compile(r"\d+")
 _PATH_OF_ONE = re.compile(r"\d{5}|[^\W\d].*/\d{4}/\d\d/")
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 
+# A text with more figures in 100 words has many; in scripts without spaces, in 100 characters.
 MANY_FIGURES_IN_100 = 3
-"""A text with more figures in 100 words has many; in scripts without spaces, in 100 characters."""
 
 
 def join_of(

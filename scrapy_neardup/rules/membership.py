@@ -35,28 +35,28 @@ from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
 from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
 
+# How many of the newest items keep their times. More of them would tell a rule nothing new.
 MOST_ITEM_TIMES = 512
-"""How many of the newest items keep their times. More of them would tell a rule nothing new."""
 
+# How many independent sources a story has at most. Further ones are not counted.
 MOST_SOURCES = 512
-"""How many independent sources a story has at most. Further ones are not counted."""
 
+# How many members are kept for the report. After these only the first member of each further source is kept.
 MOST_MEMBERS_KEPT = 200
-"""How many members are kept for the report. After these only the first member of each further source is kept."""
 
+# So many members are kept too because they changed a state of the ledger.
 MOST_STATES_KEPT = 256
-"""So many members are kept too because they changed a state of the ledger."""
 
+# Of so many members those are kept too that tell news.
 MOST_NEWS_KEPT = 1000
-"""Of so many members those are kept too that tell news."""
 
+# How many stories may become a part of one story.
 MOST_UNITED = 64
-"""How many stories may become a part of one story."""
 
 PEOPLE_HARMED = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
 
+# How many times a story is followed to the one that it became a part of.
 MOST_FOLLOWED = MOST_UNITED + 1
-"""How many times a story is followed to the one that it became a part of."""
 
 _BEGINNING = 200  # characters of a text in which its news begins
 _OPENING = 50  # characters of a sentence that must be in them
@@ -179,11 +179,10 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
     owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
-    is_copy = member.status == "duplicate"
-    language = member.language.upper() if is_copy else member.language
+    language = member.language.upper() if member.status == "duplicate" else member.language
     code = packed_code(MANY_FIGURES if member.has_many_figures else language)
     counters.items += 1
-    counters.copies += is_copy
+    counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
     return owner != NO_OWNER and _note_source(counters, owner + second + code + owner_hash(member.publisher))
