@@ -169,7 +169,7 @@ class Extent(NamedTuple):
     items: int = 0
     sources: int = 0
     states: int = 0  # of its ledger so far
-    developments: int = 0  # see ``rules/news.py``
+    developments: int = 0  # see ``rules/membership.py``
 
     def warrants_update(self, signalled: Extent) -> bool:
         """Return whether a running event has doubled since the extent ``signalled``, or has a new state or development.
@@ -180,7 +180,11 @@ class Extent(NamedTuple):
         has_doubled = self.items >= 2 * signalled.items > 0
         if signalled.sources > 1:
             has_doubled = self.sources >= 2 * signalled.sources
-        return has_doubled or self.states > signalled.states or self.developments > signalled.developments
+        return has_doubled or self.has_news_since(signalled)
+
+    def has_news_since(self, signalled: Extent) -> bool:
+        """Return whether there is a new state or development, which brings back an event that has ended."""
+        return self.states > signalled.states or self.developments > signalled.developments
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,9 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
-    source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``
+    source_languages: tuple[
+        str, ...
+    ] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN"
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
     begins_with_harm: bool = False  # a page of it has a number of people harmed in title or first sentence
@@ -210,9 +216,8 @@ class Story:
 
     @property
     def is_running(self) -> bool:
-        """Return whether the story is an event that has not ended, or whose ledger has a new state since."""
-        has_ended = "ended" in self.levels and self.ledger.changed <= self.signalled.states
-        return bool(self.levels) and not has_ended
+        """Return whether the story is an event that has not ended, or has a new state or development since."""
+        return bool(self.levels) and ("ended" not in self.levels or self.extent.has_news_since(self.signalled))
 
 
 # Stands among the receivers of an event for the feed and the signals of the crawl itself.

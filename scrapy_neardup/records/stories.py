@@ -21,7 +21,7 @@ from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 13
+VERSION = 14
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
@@ -163,6 +163,7 @@ COUNTERS = PackedFields(
         "united": "H*",
         "moved": "B*",
         "developments": "I",
+        "leads": "H*",
         "telling": "H*",
     },
     VERSION,
@@ -188,6 +189,10 @@ CLAIM = PackedFields(
 )
 """A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
 
+# An entry of ``telling``: the second, 4 bytes of the owner, and hashes of 16 terms that no earlier title or first lines
+# have, which may become a development.
+TELLING_BYTES = 40
+
 RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">4I")
@@ -210,7 +215,8 @@ class StoryCounters:
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
     developments: int = 0
-    telling: bytes = b""  # what may become a development, see ``Development``
+    leads: bytes = b""  # hashes of the terms of titles and first lines
+    telling: bytes = b""  # what may become a development, see ``TELLING_BYTES``
 
     @property
     def is_open(self) -> bool:
@@ -256,6 +262,8 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
         (counters.items_seen, ITEM_BYTES),
         (counters.sources, SOURCE_BYTES),
         (counters.united, KEY_BYTES),
+        (counters.leads, 2),
+        (counters.telling, TELLING_BYTES),
     ]
     # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
     is_wrong_way = counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key)

@@ -22,10 +22,11 @@ from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
 _DIGITS = re.compile(r"\d+")
+_PATH_OF_ONE = re.compile(r"\d{5}|[^\W\d].*/\d{4}/\d\d/")
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 
+# A text with more figures in 100 words has many; in scripts without spaces, in 100 characters.
 MANY_FIGURES_IN_100 = 3
-"""A text with more figures in 100 words has many; in scripts without spaces, in 100 characters."""
 
 
 def join_of(
@@ -71,12 +72,9 @@ def join_of(
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
     topic = match.topic_score
-    original_source = source_of(match.original_url)
     owner = owner_of(document.source)
-    # Editions of one site in several countries print each other's texts, such as those of paper.com and paper.com.au.
-    is_edition = document.source.partition(".")[0] == original_source.partition(".")[0]
-    if is_edition and not match.related and owner == document.source:
-        owner = owner_of(original_source)
+    if not match.related and owner == document.source and _are_editions(document, match.original_url, source_of):
+        owner = owner_of(source_of(match.original_url))
     return Join(
         first(match, url, title, language),
         Member(
@@ -103,6 +101,17 @@ def join_of(
         sentences=_own_sentences(document, match, comparisons),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
+
+
+def _are_editions(document: Document, other: str, source_of: Callable[[str], str]) -> bool:
+    """Decide whether a copy and its original are in editions of one site: paper.com and paper.com.au, or at one path.
+
+    The path must have the number of the article, or a section and a date: many papers make the same path of one title.
+    """
+    path = document.link.split("?")[0].split("/")[3:]
+    if path == other.split("?")[0].split("/")[3:] and _PATH_OF_ONE.search("/".join(path)):
+        return True
+    return document.source.partition(".")[0] == source_of(other).partition(".")[0]
 
 
 def _own_sentences(document: Document, match: Match, comparisons: Sequence[Comparison]) -> tuple[str, ...]:

@@ -3,12 +3,15 @@
 They change the counters that they are given, and read and write nothing else.
 """
 
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
+from scrapy_neardup.evidence.news import new_terms
+from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -18,6 +21,7 @@ from scrapy_neardup.records.stories import (
     MUTED,
     NO_OWNER,
     SOURCE_BYTES,
+    TELLING_BYTES,
     WATCH,
     StoryCounters,
     owner_hash,
@@ -25,36 +29,48 @@ from scrapy_neardup.records.stories import (
     pack_member,
     packed_code,
     read_extent,
+    read_sources,
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
 from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
 
+# How many of the newest items keep their times. More of them would tell a rule nothing new.
 MOST_ITEM_TIMES = 512
-"""How many of the newest items keep their times. More of them would tell a rule nothing new."""
 
+# How many independent sources a story has at most. Further ones are not counted.
 MOST_SOURCES = 512
-"""How many independent sources a story has at most. Further ones are not counted."""
 
+# How many members are kept for the report. After these only the first member of each further source is kept.
 MOST_MEMBERS_KEPT = 200
-"""How many members are kept for the report. After these only the first member of each further source is kept."""
 
+# So many members are kept too because they changed a state of the ledger.
 MOST_STATES_KEPT = 256
-"""So many members are kept too because they changed a state of the ledger."""
 
+# Of so many members those are kept too that tell news.
 MOST_NEWS_KEPT = 1000
-"""Of so many members those are kept too that tell news."""
 
+# How many stories may become a part of one story.
 MOST_UNITED = 64
-"""How many stories may become a part of one story."""
 
 PEOPLE_HARMED = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
 
+# How many times a story is followed to the one that it became a part of.
 MOST_FOLLOWED = MOST_UNITED + 1
-"""How many times a story is followed to the one that it became a part of."""
 
 _BEGINNING = 200  # characters of a text in which its news begins
 _OPENING = 50  # characters of a sentence that must be in them
+
+# A development: so many owners tell the same new terms in title and first characters of the text. In the first minutes
+# all tell the same news in other words.
+_NEEDED = 3
+_SHARED_TERMS = 4
+_TERMS = 16
+_LEAD = 300
+_FIRST_NEWS = 40 * 60
+_SPAN = 2 * 3600
+_MOST_TELLING = 32
+_MOST_TERMS_OF_LEADS = 512
 
 
 def count_join(
@@ -91,6 +107,8 @@ def count_join(
         _note_figures(counters, ledger, member, join.document, join.printed_at)
         has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
         is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
+    if join.document is not None:
+        _note_lead(counters, join, join.document, is_counted=is_counted)
     is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
@@ -103,6 +121,7 @@ def begin_story(
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
     if text is not None:
         _note_figures(counters, ledger, first, text, first.seen_at)
+        counters.leads = b"".join(_terms_of_lead(text, first.language))
     counters.joined = 1
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
@@ -140,12 +159,13 @@ def unite(
     for entry in split(moves.sources, SOURCE_BYTES):
         _note_source(stays, entry)
     unite_ledgers(*ledgers, len(stays.sources) // SOURCE_BYTES)
+    stays.developments = max(stays.developments, moves.developments)
     signalled = Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled)))
     if not is_open:
-        # What both stories printed before they ended is nothing new.
-        signalled = signalled._replace(states=max(signalled.states, ledgers[0].changed))
+        # What both stories told before they ended is nothing new.
+        signalled = Extent(*map(max, signalled, Extent(0, 0, ledgers[0].changed, stays.developments)))
     stays.signalled = pack_extent(signalled)
-    stays.developments = max(stays.developments, moves.developments)
+    stays.leads = (moves.leads + stays.leads)[-2 * _MOST_TERMS_OF_LEADS :]
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
@@ -159,12 +179,13 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
     owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
-    language = packed_code(MANY_FIGURES if member.has_many_figures else member.language)
+    language = member.language.upper() if member.status == "duplicate" else member.language
+    code = packed_code(MANY_FIGURES if member.has_many_figures else language)
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner + second + language + owner_hash(member.publisher))
+    return owner != NO_OWNER and _note_source(counters, owner + second + code + owner_hash(member.publisher))
 
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
@@ -194,11 +215,45 @@ def _note_figures(
         counters.levels |= HARM
 
 
+def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counted: bool) -> None:
+    """Note what a document tells in title and first lines. Count a development if enough owners tell it.
+
+    In the first minutes, and in other languages than the commonest, all tell the same news in other terms.
+    """
+    lead = _terms_of_lead(text, join.language)
+    telling = split(counters.telling, TELLING_BYTES)
+    recent = [each for each in telling if join.time < seconds_of(each[:4]) + _SPAN]
+    old = b"".join(each[8:] for each in telling if each not in recent)
+    known = dict.fromkeys(split(counters.leads + old, 2))
+    told = [each for each in lead if each not in known]
+    sources = read_sources(counters.sources)
+    languages = Counter(each[2].lower() for each in sources).most_common(1)
+    is_report = is_counted and join.member.status != "duplicate" and bool(join.member.owner)
+    is_late = counters.levels & (WATCH | BREAKING) and bool(sources) and join.time >= sources[0][0] + _FIRST_NEWS
+    if is_report and is_late and len(told) >= _SHARED_TERMS and languages[0][0] == join.member.language:
+        new = b"".join((told * _TERMS)[:_TERMS])
+        recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + new)
+        owners = {each[4:8] for each in recent if len({*split(each[8:], 2)} & {*lead}) >= _SHARED_TERMS}
+        told = []
+        if len(owners) >= _NEEDED:
+            counters.developments += 1
+            told = [*split(b"".join(each[8:] for each in recent), 2)]
+            recent = []
+    counters.telling = b"".join(recent[-_MOST_TELLING:])
+    counters.leads = b"".join([*dict.fromkeys((*known, *told))][-_MOST_TERMS_OF_LEADS:])
+
+
+def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:
+    """Return the hashes of the terms of title and first lines."""
+    lines = f"{text.title} {text.text[:_LEAD]}".split("\n")
+    return [term.to_bytes(2, "big") for term in new_terms(" ".join(lines), (), language)]
+
+
 def grant(counters: StoryCounters, claim: Claim) -> bool:
     """Decide whether a claim is granted. If it is, note the level and the extent that is signalled.
 
     ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
-    joined, and ``update`` if its extent warrants it and the event is open, or has a new state of its ledger. By this,
+    joined, and ``update`` if its extent warrants it and the event is open, or has a new state or development. By this,
     and by ``breaking`` after a ``watch``, an event that has ended is open again. Of a story that is muted only
     ``ended`` is granted.
     """
@@ -214,7 +269,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
         granted = not levels & BREAKING
         levels = WATCH | BREAKING
     elif claim.level == "update":
-        goes_on = 0 < levels < ENDED or claim.extent.states > signalled.states
+        goes_on = 0 < levels < ENDED or claim.extent.has_news_since(signalled)
         granted = levels > 0 and goes_on and claim.extent.warrants_update(signalled)
         levels &= ~ENDED
     else:

@@ -1,6 +1,5 @@
 """What a document tells that its story did not: the sentences of ``neardup_news``."""
 
-import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -10,26 +9,12 @@ from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by
-from scrapy_neardup.evidence.titles import terms_of
-from scrapy_neardup.records.packing import split
-from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 
 MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
-
-
-DEVELOPMENT = struct.Struct(">I16s24s")
-"""What may become a development: when it was first told, the hashes of up to eight new terms, names first, and the
-owners that tell at least half of them in title or lead."""
-
-_TERMS = 8
-_LEAST_TERMS = 4
-_NEEDED = 3  # owners
-_MOST_TELLING = 8  # developments that a story follows at the same time, the newest
-_LEAD = 500  # characters of a text in which it is told
-_SPAN = 2 * 3600  # seconds in which enough owners must tell it
 
 
 def with_news(
@@ -51,7 +36,6 @@ def with_news(
     if not told or document is None:
         return join
     news = _news_of(document, {*told}, tolls, join, first_text) if join.sentences else ()
-    _note_telling(counters, news, told, join, document)
     if join.sentences or join.member.status == "related":
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, news=news))
@@ -85,33 +69,6 @@ def _with_tolls(sentences: Sequence[str], tolls: Collection[tuple[int, str]], la
     """Return the sentences that have one of these figures, each given by its kind and its value."""
     figures = {each: find_figures(each, language) for each in sentences}
     return [each for each in sentences if any((one.kind, one.value) in tolls for one in figures[each])]
-
-
-def _note_telling(
-    counters: StoryCounters, news: Sequence[str], told: Sequence[int], join: Join, document: Document
-) -> None:
-    """Note that a document tells a running event something new, or what others told. Count what enough owners tell."""
-    if not counters.is_open or not (news or counters.telling):
-        return
-    new = new_terms(" ".join(news[:1]), told, join.language)
-    own = owner_hash(join.member.owner)
-    lead = terms_of(f"{document.title}\n{document.text[:_LEAD]}")
-    found = [DEVELOPMENT.unpack(each) for each in split(counters.telling, DEVELOPMENT.size)]
-    if len(new) >= _LEAST_TERMS:
-        found.append((join.time, struct.pack(f">{_TERMS}H", *(*new, *(0,) * _TERMS)[:_TERMS]), own))
-    telling = []
-    for since, packed, owners in found[-_MOST_TELLING:]:
-        terms = {*struct.unpack(f">{_TERMS}H", packed)} - {0}
-        known = {*split(owners, 4)} - {NO_OWNER}
-        if len(terms & lead) >= max(_LEAST_TERMS, len(terms) / 2):
-            known.add(own)
-        if len(known) >= _NEEDED:
-            counters.developments += 1
-            counters.telling = b""  # other terms of the same news
-            return
-        if join.time < since + _SPAN:
-            telling.append(DEVELOPMENT.pack(since, packed, b"".join(known)))
-    counters.telling = b"".join(telling)
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:

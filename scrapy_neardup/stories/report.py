@@ -141,15 +141,13 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[str, Member]]:
     """Return the news of the document that tipped an update, if it is about the story, as that of each version is.
 
-    After a development it is that of the first document that has any.
+    Of a development it is the lead.
     """
-    story = event.story
-    is_told = story.developments > story.signalled.developments
-    since = [each for each in event.members if is_told and each.number > story.signalled.items]
-    told = next((each for each in (item, *since) if each.news), item)
+    if event.lead and event.story.developments > event.story.signalled.developments:
+        return [(event.lead, item)]
     of_titles = terms_of(f"{headline} {item.title}")
-    least = LEAST_SHARED if told.status == "related" else 0
-    return [(sentence, told) for sentence in told.news if len(terms_of(sentence) & of_titles) >= least]
+    least = LEAST_SHARED if item.status == "related" else 0
+    return [(sentence, item) for sentence in item.news if len(terms_of(sentence) & of_titles) >= least]
 
 
 def iso(second: int) -> str:

@@ -172,7 +172,7 @@ class StoryTracker:
 
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
-        counts = Counter(filter(str.isalpha, story.source_languages))
+        counts = Counter(each.lower() for each in story.source_languages if each.isalpha())
         most = max(counts.values(), default=0)
         common = [language for language, count in counts.items() if count == most]
         if not common or not self._bursts.keys() >= {*common}:

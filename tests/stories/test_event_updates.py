@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from newsdesk import HOUR, MINUTE, Newsroom, opened, text, toll
+from newsdesk import BUDGET_NAMES, HOUR, MINUTE, Newsroom, opened, report, toll
 
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.batch import CheckedDocument
@@ -146,21 +146,29 @@ async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None
 
 
 ARREST = "Inspector Halvorsen arrested Quillfeather for the fire near Tarnfield on Tuesday evening."
-IN_OTHER_WORDS = "For the fire Quillfeather, a dock worker, was held near Tarnfield by Halvorsen on Tuesday evening."
+DENIAL = "Premier Ravensbourne told the parliament of Ostermark that he never met Quillfeather."
+IN_OTHER_WORDS = "In the parliament of Ostermark he denied that he met Quillfeather, Ravensbourne told us."
 BACKGROUND = "Before the fire Mayor Oldershaw opened the harbour of Brackenmoor together with Governor Lintworth."
 
 
 async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom: Newsroom) -> None:
-    """Also in other words. What stands far below in their texts is no development."""
-    body = text("fire")
-    denied = f"{body}\nQuillfeather denies it, Inspector Halvorsen told a paper of Tarnfield later that evening."
-    await newsroom.spread("fire", range(6), text=body)
+    """Also in other words, and after the event has ended. What all tell at first or far below is no development."""
+
+    async def publish(source: str, minute: float, told: str = "", below: str = "", language: str = "en") -> None:
+        body = "\n".join((told, report(BUDGET_NAMES, (source, minute)), below))
+        await newsroom.publish(told or "budget", source, minute * MINUTE, text=body, language=language)
+
+    for n in range(9):
+        await publish(f"s{n}", n, ARREST if n > 5 else "")
     for n in range(3):
-        await newsroom.publish("fire", f"b{n}", (10 + n) * MINUTE, text=f"{body}\n{BACKGROUND}")
-    for n, told in enumerate((ARREST, ARREST, IN_OTHER_WORDS)):
-        await newsroom.publish("fire", "s1", (20 + n) * MINUTE, text=f"{told}\n{denied}")
-        await newsroom.publish("fire", f"s{2 + n}", (20 + n) * MINUTE, text=f"{told}\n{denied}")
-    report = special_report(newsroom.events[-1])
-    assert newsroom.levels == ["breaking", "update"]
-    assert message_of(report).title == "Update: news that several sources tell"
-    assert report["lead"] == ARREST
+        await publish(f"s{n}", 50 + n, BACKGROUND, language="da")
+        await publish(f"s{n}", 60 + n, below=BACKGROUND)
+    assert newsroom.levels == ["breaking"]
+    await newsroom.detector.finish(all_over=True)
+    for n, told in enumerate((DENIAL, DENIAL, IN_OTHER_WORDS, DENIAL)):
+        await publish("s1", 300 + n, told)
+        await publish(f"s{2 + n}", 300 + n, told)
+    message = special_report(newsroom.events[-1])
+    assert newsroom.levels == ["breaking", "ended", "update"]
+    assert message_of(message).title == "Update: news that several sources tell"
+    assert message["lead"] == DENIAL

@@ -344,15 +344,21 @@ async def test_one_machine_or_network_raises_no_event(newsroom: Newsroom, hosts:
 
 
 EDITIONS = ("https://www.paper.com/1", "https://www.paper.com.au/2", "https://www.paper.my/3", "https://paper.co.uk/4")
+NUMBERED = ("https://www.north.de/fire-33480510", "https://www.south.de/fire-33480510", "https://west.de/fire-33480510")
+DATED = tuple(f"https://{each}.uk/news/2019/11/18/fire?x" for each in ("north", "south"))
+TITLED = tuple(f"https://{each}.uk/2019/11/18/fire" for each in ("north", "south"))
 
 
-@pytest.mark.parametrize(("owners", "count"), [({}, 1), ({"paper.my": "Another Ltd"}, 2)])
+@pytest.mark.parametrize(
+    ("urls", "owners", "count"),
+    [(EDITIONS, {}, 1), (EDITIONS, {"paper.my": "Another Ltd"}, 2), (NUMBERED, {}, 1), (DATED, {}, 1), (TITLED, {}, 2)],
+)
 async def test_editions_of_one_site_that_print_each_other_s_texts_count_once(
-    owners: dict[str, str], count: int
+    urls: tuple[str, ...], owners: dict[str, str], count: int
 ) -> None:
     """Unless the user says who runs them. A paper of another name counts, and so does a text of its own."""
     async with opened(store="memory://", source_owners=owners, event_rule="sources", events_min_sources=2) as room:
-        for n, url in enumerate(EDITIONS):
+        for n, url in enumerate(urls):
             await room.publish("fire", "any", n * MINUTE, url=url)
         await room.publish("fire", "other", 5 * MINUTE)
         await room.detector.finish(all_over=True)

@@ -57,6 +57,11 @@ def test_six_new_sources_within_an_hour_break() -> None:
     assert sources(story(minutes(0, 10, 20, 30, 40, 60)), 60 * MINUTE, 5) == "watch"
 
 
+@pytest.mark.parametrize(("languages", "level"), [("en EN en en EN", "watch"), ("en EN EN EN EN", "breaking")])
+def test_a_copy_counts_by_half_if_most_print_reports_of_their_own(languages: str, level: str) -> None:
+    assert sources(story(minutes(0, 5, 10, 15, 20), languages=languages.split()), 20 * MINUTE, 5) == level
+
+
 def test_five_new_sources_within_forty_minutes_break() -> None:
     assert sources(story(minutes(0, 9, 18, 27, 39)), 39 * MINUTE, 5) == "breaking"
     assert sources(story(minutes(0, 9, 18, 27, 40)), 40 * MINUTE, 5) == "watch"

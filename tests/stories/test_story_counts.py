@@ -104,7 +104,7 @@ async def test_each_source_has_the_language_of_its_first_item_also_in_a_united_s
     await joined(index, Join(moves, replace(member("b", 400, "b.example"), language="el")))
     story = await index.stories.unite(FIRST.id, moves)
     assert list(zip(story.sources, story.source_languages, strict=True)) == [
-        (START, ""), (START + 60, "ru"), (START + 300, ""), (START + 400, "el"),
+        (START, ""), (START + 60, "RU"), (START + 300, ""), (START + 400, "EL"),
     ]  # fmt: skip
 
 
