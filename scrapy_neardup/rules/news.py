@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from time import gmtime
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE
@@ -30,6 +31,8 @@ _NEEDED = 3  # owners
 _MOST_TELLING = 8  # developments that a story follows at the same time, the newest
 _LEAD = 500  # characters of a text in which it is told
 _SPAN = 2 * 3600  # seconds in which enough owners must tell it
+_LARGE = 1000  # such a number is told for one thing
+_DAY = 24 * 3600
 
 
 def with_news(
@@ -73,12 +76,15 @@ def _news_of(
         if not each.is_vague
         and (each.kind, float(each.low)) not in tolls
         and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
+        and (each.low < _LARGE or new_terms(f"{each.low:f}", told, ""))
         for kind in (each.kind, PEOPLE)  # "six students were crushed"
     }
     new_values = _with_tolls(join.sentences, new_tolls, join.language) if new_tolls else []
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    days = {gmtime(document.seen_at - ago).tm_mday for ago in (0, _DAY)}
+    known = {*told, *told_by("", " ".join(map(str, days)))}  # "on 18 November" tells when the page was printed
+    return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
 
 
 def _with_tolls(sentences: Sequence[str], tolls: Collection[tuple[int, str]], language: str) -> list[str]:
