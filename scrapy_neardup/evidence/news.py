@@ -57,8 +57,11 @@ _MEASURES = frozenset(UNITS.values())
 _PLAIN = 4  # digits of a number that is told as it is
 _THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})[ .,](?=(?:[0-9]{3}[ .,])*[0-9]{3}(?![0-9]))")
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
-# an age, a length, a time of day and a telephone number count nothing: "19-year-old", "8.45am"
-_SIZE = re.compile(r"(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2})|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,})")
+# an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
+_SIZE = re.compile(
+    r"(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2}| years? old)|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,}"
+    r"|(?i:article|section|art\.|sec\.|ст\.|стать[еи]|ч\.|п\.|điều|khoản|§) ?[0-9][0-9.]*)"
+)
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
 _ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}|{_SIZE.pattern}")  # "today (25)", "($4 billion)"
 _LEAST_OTHER = Decimal("1.02")  # times as large
@@ -133,7 +136,7 @@ def _is_recounted(
         weight >= (of_unit if unit else of_others) and unit == other and _differ(old, new)
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
-        if new not in known and old not in numbers
+        if new not in known and old not in numbers and (unit or len(new) > 2)
     )
 
 
@@ -198,10 +201,16 @@ def news_among(
         for at, codes in left.items()
         if sentences[at] in new_values and sum(_weight(code) for code in {*codes} if code % NAME not in known) > 1
     }
+    counted = {
+        at
+        for at, codes in left.items()
+        if any(code & FIGURE and code % NAME not in known for code in codes)
+        and _counts_anew(sentences[at], known, language)
+    }
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
-            at: chances[at] * _score(sentences[at], codes, known, about, pages, needed[at], language)
+            at: chances[at] * _score(codes, known, about, pages, needed[at], is_counted=at in counted)
             for at, codes in left.items()
         }
         scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
@@ -265,32 +274,32 @@ def _counts_anew(sentence: str, told: Collection[int], language: str) -> bool:
 
 
 def _score(
-    sentence: str,
     codes: Sequence[int],
     known: Collection[int],
     about: Collection[int],
     pages: Counter[int],
     needed: int,
-    language: str,
+    *,
+    is_counted: bool,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
-    Without a new figure its new terms must have the weight ``needed``: it may say in other words what was told.
+    Unless the sentence counts anew, its new terms must have the weight ``needed``: it may say in other words what was
+    told.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     figures = {code % NAME for code in codes if code & FIGURE} & new.keys()
+    names = {code % NAME for code in codes if code & NAME} & new.keys() - figures
     weight = sum(new.values())
     is_about = bool(weights.keys() & (about or weights.keys()))
     if len(new.keys() - figures) < _LEAST_SHARE * len(weights) or not is_about:
-        return _COUNTED_ANEW * (is_about and bool(figures) and _counts_anew(sentence, known, language))
+        return _COUNTED_ANEW * (is_about and bool(figures) and is_counted)
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    if not figures:
-        names = {code % NAME for code in codes if code & NAME} & new.keys()
-        told_of = weight + _LEAST_OF_WORDS * (len(names) > 1)
-        if not repeated or (told_of < needed and of_title < _FEWEST_OF_TITLE):
-            return 0.0  # its page is about something else, or it may repeat the story
+    is_weak = weight + _LEAST_OF_WORDS * (len(names) > 1) < needed and of_title < _FEWEST_OF_TITLE
+    if not (figures or repeated) or (is_weak and not is_counted):
+        return 0.0  # its page is about something else, or it may repeat the story
     score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * of_title - repeats
