@@ -42,10 +42,12 @@ _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for
 # new terms that the title has, or that the page repeats
 _OF_TITLE = 4
 _MOST_REPEATED = 3
-# of a sentence of a report that has no new figure: the weight of its new terms, or how many of them the title has
+# of a sentence of a report that counts nothing anew: the weight of its new terms, its new names, or those of the title
 _LEAST_OF_WORDS = 10
+_FEWEST_NAMES = 2
 _FEWEST_OF_TITLE = 4
-_BRIEF = 100  # terms of a story: of a shorter one the first sentence of a report tells the same in other words
+_BRIEF = 100  # terms of a story: of a shorter one a report has other words
+_LEAST_SHARE_OF_BRIEF = 0.6
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
 _COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
@@ -193,9 +195,9 @@ def news_among(
     chances = [
         (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES) for place, sentence in enumerate(sentences)
     ]
-    needed = [0 if is_version else _LEAST_OF_WORDS] * len(sentences)
-    if not is_version and len(known) < _BRIEF:
-        needed[:1] = [_MOST_READ]
+    needed = 0.0
+    if not is_version:
+        needed = _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
     of_value = {
         at
         for at, codes in left.items()
@@ -210,7 +212,7 @@ def news_among(
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
-            at: chances[at] * _score(codes, known, about, pages, needed[at], is_counted=at in counted)
+            at: chances[at] * _score(codes, known, about, pages, needed, is_counted=at in counted)
             for at, codes in left.items()
         }
         scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
@@ -278,14 +280,14 @@ def _score(
     known: Collection[int],
     about: Collection[int],
     pages: Counter[int],
-    needed: int,
+    needed: float,
     *,
     is_counted: bool,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
-    Unless the sentence counts anew, its new terms must have the weight ``needed``: it may say in other words what was
-    told.
+    Unless the sentence of a report counts anew, the share ``needed`` of its terms must be new words, and these have
+    weight: it may say in other words what was told.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
@@ -293,12 +295,13 @@ def _score(
     names = {code % NAME for code in codes if code & NAME} & new.keys() - figures
     weight = sum(new.values())
     is_about = bool(weights.keys() & (about or weights.keys()))
-    if len(new.keys() - figures) < _LEAST_SHARE * len(weights) or not is_about:
+    share = len(new.keys() - figures) / max(1, len(weights))
+    if share < _LEAST_SHARE or not is_about:
         return _COUNTED_ANEW * (is_about and bool(figures) and is_counted)
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    is_weak = weight + _LEAST_OF_WORDS * (len(names) > 1) < needed and of_title < _FEWEST_OF_TITLE
-    if not (figures or repeated) or (is_weak and not is_counted):
+    is_weak = share < needed or (needed > 0 and weight < _LEAST_OF_WORDS and len(names) < _FEWEST_NAMES)
+    if not (figures or repeated) or (is_weak and of_title < _FEWEST_OF_TITLE and not is_counted):
         return 0.0  # its page is about something else, or it may repeat the story
     score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title

@@ -200,7 +200,11 @@ MORE = " ".join(f"{letter}{other}word" for letter in "abcdefghij" for other in "
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
         ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
         ("The port of Skerrow lost 12 sailors." + MORE, "Police arrested owner Halvorsen of the Halcyon barge.", True),
-        ("The port of Skerrow seized a barge.", "Skerrow police arrested owner Halvorsen of the Halcyon barge.", False),
+        (
+            "Skerrow police seized the Halcyon barge.",
+            "Skerrow police arrested owner Halvorsen of the Halcyon barge.",
+            False,
+        ),
     ],
 )
 def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is_news: bool) -> None:
