@@ -1,6 +1,7 @@
 """The lead of an event: a whole sentence of a page that tells what the page's headline says."""
 
 import re
+from itertools import islice
 
 from scrapy_neardup.evidence.changes import LETTERS, contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -21,6 +22,7 @@ _BACKGROUND = re.compile(BACKGROUND)
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
+_LEADS = 3
 _FEWEST_WORDS = 6
 _SHORTEST = 20  # characters of a sentence in a script without spaces
 _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
@@ -30,20 +32,26 @@ _SHORT_HEADLINE = 3
 
 
 def find_lead(headline: str, text: str) -> str:
-    """Return the first sentence behind the headline of a page that tells what the headline says, "" if none does.
+    """Return the sentence behind the headline of a page that tells what the headline says, "" if none does.
 
-    A text without a headline has its first sentence. Lines that are no sentences, such as bylines and teasers,
-    background, and sentences of over 300 characters are passed over.
+    Of the first few it is that with most terms of the headline; each place further down costs two. A text without a
+    headline has its first sentence. Lines that are no sentences, such as bylines and teasers, background, and sentences
+    of over 300 characters are passed over.
     """
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
     terms = terms_of(headline)
     lines = [terms_of(each) for each in sentences]
     same = [at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms))]
-    for sentence in sentences[same[0] + 1 if same else 0 :]:
-        is_lead = is_quotable(sentence) and len(sentence) <= _LONGEST and not any(are_background(sentence))
-        if is_lead and (not headline or tells_headline(headline, sentence)):
-            return one_line(sentence, _LONGEST)
-    return ""
+    leads = (
+        sentence
+        for sentence in sentences[same[0] + 1 if same else 0 :]
+        if is_quotable(sentence) and len(sentence) <= _LONGEST and not any(are_background(sentence))
+        if not headline or tells_headline(headline, sentence)
+    )
+    ranked = [
+        (2 * place - len(terms & terms_of(each)), place, each) for place, each in enumerate(islice(leads, _LEADS))
+    ]
+    return one_line(min(ranked)[2], _LONGEST) if ranked else ""
 
 
 def is_quotable(sentence: str) -> bool:

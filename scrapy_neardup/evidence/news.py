@@ -15,16 +15,13 @@ from scrapy_neardup.evidence.changes import LETTERS
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import is_plain
 from scrapy_neardup.evidence.figures.number_words import (
-    PERCENT,
-    PERCENT_PAIRS,
     UNITS,
     NumberWords,
     all_languages,
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
-from scrapy_neardup.evidence.sentence_values import DIGITS
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
-from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
+from scrapy_neardup.evidence.tokens import BEFORE_MONEY, CONJUNCTIONS, SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -45,6 +42,12 @@ _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for
 # new terms that the title has, or that the page repeats
 _OF_TITLE = 4
 _MOST_REPEATED = 3
+# of a sentence of a report that counts nothing anew: the weight of its new terms, its new names, or those of the title
+_LEAST_OF_WORDS = 10
+_FEWEST_NAMES = 2
+_FEWEST_OF_TITLE = 4
+_BRIEF = 100  # terms of a story: of a shorter one a report has other words
+_LEAST_SHARE_OF_BRIEF = 0.6
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
 _COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
@@ -52,12 +55,17 @@ _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
-# a number, no part of a code, and what is behind it
-_NUMBER = re.compile("(?<![-\u2013\\w.,])(?!0[0-9])([0-9](?:[0-9.,]*[0-9])?)(?![0-9]|-[0-9])[ -]?(%|[^\\W\\d_]*)")
-_PERCENT = PERCENT | {first for first, _ in PERCENT_PAIRS}
-_DECIMAL = re.compile("[0-9]+[.,][0-9.,]*[0-9]")  # is told in parts
+_MEASURES = frozenset(UNITS.values())
+_PLAIN = 4  # digits of a number that is told as it is
+_THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})[ .,](?=(?:[0-9]{3}[ .,])*[0-9]{3}(?![0-9]))")
+_SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
+# an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
+_SIZE = re.compile(
+    r"(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2}| years? old)|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,}"
+    r"|(?i:article|section|art\.|sec\.|ст\.|стать[еи]|ч\.|п\.|điều|khoản|§) ?[0-9][0-9.]*)"
+)
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
-_ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}")  # "today (25)", "($4 billion)"
+_ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}|{_SIZE.pattern}")  # "today (25)", "($4 billion)"
 _LEAST_OTHER = Decimal("1.02")  # times as large
 _LEAST_LOST = 1000  # such a multiple has lost "thousand" or "million"
 # the weight of the terms that two sentences share
@@ -103,7 +111,6 @@ def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[
         (sentence, codes)
         for sentence, codes in zip(sentences, _codes(language, *sentences), strict=True)
         if any(code & FIGURE and code % NAME not in told for code in codes)
-        or any(each not in text for each in _DECIMAL.findall(sentence))
     ]
     if not read:
         return []
@@ -119,7 +126,7 @@ def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[
 def _is_recounted(
     sentence: str, codes: Iterable[int], olds: Iterable[tuple[str, Collection[int]]], language: str
 ) -> bool:
-    weights = {code % NAME: _WEIGHT if code & NAME else 1 for code in codes if not code & FIGURE}
+    weights = {code % NAME: _weight(code) for code in codes if not code & FIGURE}
     shared = ((sum(weights.get(slot, 0) for slot in slots), line) for line, slots in olds)
     near = [(weight, _numbers(line, language)) for weight, line in nlargest(_MOST_NEAR, shared)]
     known = {*chain.from_iterable(numbers for _, numbers in near)}
@@ -131,21 +138,25 @@ def _is_recounted(
         weight >= (of_unit if unit else of_others) and unit == other and _differ(old, new)
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
-        if new not in known and old not in numbers
+        if new not in known and old not in numbers and (unit or len(new) > 2)
     )
 
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
     tokens = tokens_of(_ASIDE.sub("", line), language)
-    units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
-    beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
-    return {
-        each.value: behind or before
-        for each, before, behind in beside
-        if each.kind == "number" and is_plain(each.value)
-    }
+    numbers: dict[str, str] = {}
+    unit = ""
+    for each, before in zip(reversed(tokens), [*signs[-2::-1], ""], strict=True):
+        if each.kind == "number":
+            if is_plain(each.value):
+                numbers[each.value] = unit or before
+        elif each.kind == "unit":
+            unit = each.text
+        elif each.text not in BEFORE_MONEY | CONJUNCTIONS:  # "between 30 and 50 US dollars"
+            unit = UNITS.get(each.text, "")
+    return numbers
 
 
 def _differ(old: str, new: str) -> bool:
@@ -177,17 +188,33 @@ def news_among(
     """
     known = set(told)
     least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
-    of_title, *of_sentences = _codes(language, " ".join(title.split()), *sentences)
+    of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [
         (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES) for place, sentence in enumerate(sentences)
     ]
-    of_value = {at for at in left if sentences[at] in new_values}
+    needed = 0.0
+    if not is_version:
+        needed = _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
+    of_value = {
+        at
+        for at, codes in left.items()
+        if sentences[at] in new_values and sum(_weight(code) for code in {*codes} if code % NAME not in known) > 1
+    }
+    counted = {
+        at
+        for at, codes in left.items()
+        if any(code & FIGURE and code % NAME not in known for code in codes)
+        and _counts_anew(sentences[at], known, language)
+    }
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
-        scores = {at: _score(sentences[at], codes, known, about, pages) * chances[at] for at, codes in left.items()}
+        scores = {
+            at: chances[at] * _score(codes, known, about, pages, needed, is_counted=at in counted)
+            for at, codes in left.items()
+        }
         scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
@@ -196,6 +223,10 @@ def news_among(
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
     return tuple(news)
+
+
+def _weight(code: int) -> int:
+    return _WEIGHT if code >= NAME else 1
 
 
 def _slots(codes: Iterable[int]) -> set[int]:
@@ -210,44 +241,68 @@ def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
 
 def _codes(language: str, *texts: str) -> list[list[int]]:
     """Return the codes of the terms of each line of some texts. A number in words has the code of its digits too."""
-    # "N200" and "2bn" are a figure and a word.
-    folded = DIGITS.sub(r" \g<0> ", fold("\n".join(texts)))
+    folded = fold("\n".join(texts))
     small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
     for word in small.keys() & LETTERS.findall(folded.casefold()):
         if small[word] > 1:
-            folded = re.sub(rf"(?i)\b{word}\b", rf"\g<0> {small[word]}", folded)
+            folded = re.sub(rf"(?i)\b{word}\b(?!-)", rf"\g<0> {small[word]}", folded)
+    folded = _SCALED.sub(_value, _THOUSANDS.sub(r"\1", folded))
     lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]
     codes = map(term_codes, lines)
     return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]
 
 
-def _counts_anew(sentence: str, told: Collection[int]) -> bool:
+def _value(number: re.Match[str]) -> str:
+    """Return a number as a word: a large one in three digits behind how many it has, however it is written."""
+    digits, decimals, space, word = number.groups(default="")
+    scale = all_languages().scales.get(word.casefold(), 0)
+    if scale:
+        decimals = f"{decimals:0<{len(str(scale)) - 1}}"[: len(str(scale)) - 1]
+        digits = (digits + decimals).lstrip("0")
+        word = ""
+    if len(digits) > _PLAIN:
+        digits = f"0{len(digits)}{digits[:3]}"
+    elif decimals.strip("0") and not scale:
+        digits = f"0{digits}{decimals.rstrip('0')}"
+    return f" {digits} {space}{word}"  # "N200" and "2bn" are a figure and a word
+
+
+def _counts_anew(sentence: str, told: Collection[int], language: str) -> bool:
     """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
-    for number, word in _NUMBER.findall(fold(_ASIDE.sub("", sentence)).casefold()):
-        is_large = len(number) > 2 or word in _PERCENT or word in all_languages().scales
-        if is_large and word not in UNITS and new_terms(number, told, ""):
-            return True
-    return False
+    return any(
+        (unit == "%" or len(value) > 2) and unit not in _MEASURES and new_terms(value, told, "")
+        for value, unit in _numbers(sentence, language).items()
+    )
 
 
 def _score(
-    sentence: str,
     codes: Sequence[int],
     known: Collection[int],
     about: Collection[int],
     pages: Counter[int],
+    needed: float,
+    *,
+    is_counted: bool,
 ) -> float:
-    """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
-    weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
+    """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
+
+    Unless the sentence of a report counts anew, the share ``needed`` of its terms must be new words, and these have
+    weight: it may say in other words what was told.
+    """
+    weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
+    figures = {code % NAME for code in codes if code & FIGURE} & new.keys()
+    names = {code % NAME for code in codes if code & NAME} & new.keys() - figures
+    weight = sum(new.values())
     is_about = bool(weights.keys() & (about or weights.keys()))
-    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
-    if len(new) < _LEAST_SHARE * len(weights) or not is_about:
-        return _COUNTED_ANEW * (is_about and has_figure and _counts_anew(sentence, known))
+    share = len(new.keys() - figures) / max(1, len(weights))
+    if share < _LEAST_SHARE or not is_about:
+        return _COUNTED_ANEW * (is_about and bool(figures) and is_counted)
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    if not has_figure and not repeated:
-        return 0.0  # its page is about something else
-    score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
+    is_weak = share < needed or (needed > 0 and weight < _LEAST_OF_WORDS and len(names) < _FEWEST_NAMES)
+    if not (figures or repeated) or (is_weak and of_title < _FEWEST_OF_TITLE and not is_counted):
+        return 0.0  # its page is about something else, or it may repeat the story
+    score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * of_title - repeats

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from time import gmtime
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE
@@ -16,7 +17,8 @@ from scrapy_neardup.story import Join, Ledger
 MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
-
+_LARGE = 1000  # such a number is told for one thing
+_DAY = 24 * 3600
 def with_news(
     told: list[int], ledger: Ledger, counters: StoryCounters, join: Join, first_text: StoredText | None
 ) -> Join:
@@ -57,12 +59,15 @@ def _news_of(
         if not each.is_vague
         and (each.kind, float(each.low)) not in tolls
         and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
+        and (each.low < _LARGE or new_terms(f"{each.low:f}", told, ""))
         for kind in (each.kind, PEOPLE)  # "six students were crushed"
     }
     new_values = _with_tolls(join.sentences, new_tolls, join.language) if new_tolls else []
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    days = {gmtime(document.seen_at - ago).tm_mday for ago in (0, _DAY)}
+    known = {*told, *told_by("", " ".join(map(str, days)))}  # "on 18 November" tells when the page was printed
+    return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
 
 
 def _with_tolls(sentences: Sequence[str], tolls: Collection[tuple[int, str]], language: str) -> list[str]:

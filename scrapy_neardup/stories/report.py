@@ -112,9 +112,9 @@ def _measures(event: StoryEvent) -> dict[str, int]:
 def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[str, Any]:
     """Return a sentence that tells the news, and the page that has it.
 
-    An update leads with what is new on its page, if this is about the story. Otherwise the sentence tells the headline,
-    in the language of the headline if there is one, and has most terms of the titles of the story. That of a page whose
-    title agrees with the headline counts up to twice.
+    An update leads with what is new on its page, if this is about the story. Otherwise the sentence, or else another
+    title, tells the headline, in the language of the headline if there is one, and has most terms of the titles of the
+    story. That of a page whose title agrees with the headline counts up to twice.
     """
     item = next((member for member in members if member.id == event.item), None)
     if item is None:
@@ -133,8 +133,10 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 
     said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
     said += [(event.lead, item)] if event.lead else []
-    new = _news_since(event, item, headline) if event.level == "update" else []
-    lead, page = max(new or said, key=rank, default=(headline, item))
+    leads = _news_since(event, item, headline) if event.level == "update" else []
+    for rows in (said, [(member.title, member) for member in members if member.title != headline]):
+        leads = leads or [row for row in rows if rank(row)[0]]
+    lead, page = max(leads, key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
 
 
