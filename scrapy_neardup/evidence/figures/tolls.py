@@ -24,6 +24,7 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
     HEDGES,
     IDEOGRAPHS,
     MONTHS,
@@ -32,7 +33,15 @@ from scrapy_neardup.evidence.figures.number_words import (
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of, has_died, is_beside_other, is_death_of
+from scrapy_neardup.evidence.figures.toll_words import (
+    Cues,
+    cues_of,
+    has_died,
+    is_beside_other,
+    is_death_of,
+    mark_numbers,
+    place_marks,
+)
 from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -60,6 +69,7 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _NAMED = re.compile(r"(?<!\w)(['‘’][^\W\d][^'‘’0-9]{1,25}) [0-9]{1,2}(?=['’](?!\w))")  # 'Tusker 1'
+_TIME = re.compile(r"(?<![0-9])[0-2]?[0-9][.:][0-5][0-9](?: uhr| wib| h)?(?= ?[:|-])")  # of a live report
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
@@ -101,6 +111,7 @@ class _Sentence(NamedTuple):
     folded: str  # with words of the table in place of those that it reads otherwise
     words: list[str]
     placed: list[Placed]
+    is_correction: bool = False
 
 
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
@@ -206,34 +217,71 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
-    folded = _SPLIT.sub(r"\1\2", folded)
+    folded = _TIME.sub("", _SPLIT.sub(r"\1\2", folded))
     folded = _NAMED.sub(r"\1", _RANGE.sub(_as_range, folded))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
             folded = cues.phrases[phrase].sub(replacement, folded)
-    tokens, starts = number_tokens(folded)
+    marked, phrases = mark_numbers(folded, cues, language)
+    tokens, starts = number_tokens(marked)
     words = list(tokens)
-    placed = _newest_values(words, place_figures(tokens, starts, language), cues)
+    placed = place_figures(tokens, starts, language)
+    placed = sorted([*placed, *place_marks(tokens, words, phrases)], key=lambda each: each.first)
     if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
-    return _Sentence(sentence, folded, words, placed)
+    for each in placed:  # "12" for "twelve"
+        words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
+    is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
+    newest, is_lower = _newest_values(words, placed, cues, is_correction)
+    return _Sentence(sentence, folded, words, newest, is_correction or is_lower)
 
 
-def _newest_values(words: list[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
-    """Return the figures without old values, as in "the number of injured rose from 30 to 45"."""
+def _newest_values(
+    words: list[str], placed: Sequence[Placed], cues: Cues, is_correction: bool
+) -> tuple[list[Placed], bool]:
+    """Return the figures without old values, as in "rose from 30 to 45" and "not 12 but 9", and whether one is lower.
+
+    Numbers that follow an old value, add, sum up or correct are of the one kind that the sentence tells.
+    """
+    kinds = {each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER} - {FigureKind.VICTIMS}
+    if not kinds:
+        kinds = {meaning.kind for meaning in filter(None, map(meaning_of, words))} - {FigureKind.VICTIMS}
+    if len(kinds) > 1:
+        kinds = {meaning.kind for meaning in filter(None, map(meaning_of, _subject(words)))} or kinds
     newest = []
-    kind = 0  # of the old value before
-    for each, following in zip_longest(placed, placed[1:]):
-        figure = each.figure
-        if kind and figure.kind in (0, PEOPLE):
-            each = each._replace(figure=figure._replace(kind=kind))
-        kind = 0
-        if following and following.first - each.end <= _GAP and cues.says["from"].search(_around(words, each)):
-            before = filter(None, map(meaning_of, words[each.first :: -1]))
-            kind = next((meaning.kind for meaning in before), 0)
-        if not kind:
+    old = [each for each, following in zip_longest(placed, placed[1:]) if _is_old(words, each, following, cues)]
+    if len(old) == len(placed):
+        old = []
+    is_correction |= any(cues.says["not"].search(_around(words, each)) for each in old)
+    before: Placed | None = None
+    for each in placed:
+        if each not in old:
+            is_number = each.figure.kind in (0, PEOPLE) and each.figure.value.isdigit()
+            tells = before in old or is_correction or cues.says["adds"].search(_around(words, each))
+            if is_number and tells and len(kinds) == 1:
+                each = each._replace(figure=each.figure._replace(kind=min(kinds)))
             newest.append(each)
-    return newest
+        before = each
+    least = min((int(each.figure.value) for each in old if each.figure.value.isdigit()), default=0)
+    return newest, is_correction or any(_is_below(each, least) for each in newest)
+
+
+def _is_old(words: list[str], each: Placed, following: Placed | None, cues: Cues) -> bool:
+    """Decide whether a figure is an old value."""
+    around = _around(words, each)
+    is_from = following is not None and following.first - each.end <= _GAP and cues.says["from"].search(around)
+    return bool(is_from or cues.says["not"].search(around) or cues.says["old"].search(around))
+
+
+def _is_below(each: Placed, old: int) -> bool:
+    """Decide whether a figure is lower than an old value, although the dead and the injured do not become fewer."""
+    return each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED) and int(each.figure.value) < old
+
+
+def _subject(words: Sequence[str]) -> Sequence[str]:
+    """Return the words beside "the number of": they say what rises or falls."""
+    place = next((place for place, word in enumerate(words) if word in WORDS["number of"]), None)
+    return () if place is None else words[max(0, place - 1) : place + _GAP + 2]
 
 
 def _as_range(found: re.Match[str]) -> str:
@@ -295,7 +343,6 @@ def _is_within(toll: Toll, other: Toll) -> bool:
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
-    is_correction = cues.says["corrects"].search(sentence.folded) is not None
     kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
@@ -313,12 +360,12 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         start = None
         if kind is None:
             continue
-        is_more = cues.says["more"].search(around) is not None
+        is_more = each.adds or cues.says["more"].search(around) is not None
         is_first = each == sentence.placed[0]
         is_part = each in parts or _is_part(kind, kinds, around, cues, is_other=is_more and not is_first)
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = is_more and is_first and not is_beside_other(kind, sentence.words[: each.first])
-            yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
+            yield Toll(kind, *_bounds(each, low, around, cues), is_increment, sentence.is_correction, sentence.text)
         kinds.add(kind)
 
 
@@ -331,7 +378,8 @@ def _is_part(kind: int, kinds: AbstractSet[int], around: str, cues: Cues, *, is_
 
 def _around(words: list[str], each: Placed) -> str:
     """Return the words around a figure, for which "#" stands."""
-    return " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
+    around = (*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH])
+    return " ".join(filter(None, around))
 
 
 def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
@@ -339,7 +387,8 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     parts = []
     for one, other in pairwise(sentence.placed):
         between = [word for word in sentence.words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
-        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
+        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
+        is_sum = is_sum and not any(map(meaning_of, between))
         kinds = {one.figure.kind, other.figure.kind}
         if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
             parts += [one, other]
