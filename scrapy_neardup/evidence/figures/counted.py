@@ -50,7 +50,7 @@ LABELS: tuple[str, ...] = (
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
-_PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
+PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
 _BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
     ("people", "patients", "magnitude"),
     (*_CURRENCY_SIGNS, "votes", "seats"),
@@ -182,7 +182,7 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     if token == "tot":  # in Dutch it is "until"
         return _has("beside tot", around)
     if token == "oldu":  # in Turkish it is "became" and "died"
-        return not _PERSONS.isdisjoint(around)
+        return not PERSONS.isdisjoint(around)
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
@@ -203,7 +203,7 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
     if is_next or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
-    people = sum(token in _PERSONS for token in between[:2])
+    people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
     reach = _REACH_OF_NOUNS + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
@@ -233,7 +233,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
         return None
     is_noun = meaning.word_class == "nouns"
     reach = 1
-    if not _PERSONS.isdisjoint(others[:2]):
+    if not PERSONS.isdisjoint(others[:2]):
         reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
     is_told = distance <= reach and (is_noun or _has_object(clause, place, others))
     return Counted(meaning.kind, 0, distance) if is_told else None
@@ -242,7 +242,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
 def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
     """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
     is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
-    is_value = is_reached or not _PERSONS.isdisjoint(others[:2]) or _has("to", others[:1])
+    is_value = is_reached or not PERSONS.isdisjoint(others[:2]) or _has("to", others[:1])
     return is_value and _has("number of", _clause(tokens))
 
 
@@ -254,13 +254,13 @@ def _is_far_mention(clause: Sequence[str], place: int) -> bool:
 def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> bool:
     """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
     is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
-    return not is_passive and (not _PERSONS.isdisjoint(others[:1]) or not _has("prepositions", clause[:place]))
+    return not is_passive and (not PERSONS.isdisjoint(others[:1]) or not _has("prepositions", clause[:place]))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
     """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
     rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
-    return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == FIGURE
+    return next((token for token in rest if token not in HEDGES and token not in PERSONS), "") == FIGURE
 
 
 def is_of_page(line: str) -> bool:
