@@ -50,6 +50,7 @@ LABELS: tuple[str, ...] = (
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
+PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
 _BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
     ("people", "patients", "magnitude"),
     (*_CURRENCY_SIGNS, "votes", "seats"),
@@ -160,7 +161,7 @@ def _clause(tokens: Iterable[str]) -> list[str]:
     return list(takewhile(lambda token: token not in _BORDERS, tokens))
 
 
-def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
+def nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
     """Return the place of the first token that says what is counted, how many words away it is, and its meaning.
 
     ``others`` are the tokens on the other side of the number.
@@ -172,7 +173,7 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         distance += 1
         meaning = meaning_of(token[near] if token > CUT else token)
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
-            return place, distance, _as_dead(meaning, tokens[place + 1 : place + 2])
+            return place, distance, _of_victims(meaning, tokens[place + 1 : place + 2])
     return None
 
 
@@ -181,19 +182,18 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     if token == "tot":  # in Dutch it is "until"
         return _has("beside tot", around)
     if token == "oldu":  # in Turkish it is "became" and "died"
-        return _has("people", around)
+        return not PERSONS.isdisjoint(around)
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
-def _as_dead(meaning: Meaning, following: Sequence[str]) -> Meaning:
-    """Return the meaning of a word, which is "dead" for "deadly victims"."""
-    is_of_victims = meaning.kind is FigureKind.VICTIMS
-    dead = (found for found in map(meaning_of, following) if is_of_victims and found and found.kind is FigureKind.DEAD)
-    return next(dead, meaning)
+def _of_victims(meaning: Meaning, following: Sequence[str]) -> Meaning:
+    """Return the meaning of a word, which is that of the next word for victims: "deadly victims", "korban luka"."""
+    found = meaning_of(following[0]) if following and meaning.kind is FigureKind.VICTIMS else None
+    return found or meaning
 
 
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    found = _nearest_meaning(tokens, others, slice(_CLAUSE))
+    found = nearest_meaning(tokens, others, slice(_CLAUSE))
     if found is None:
         return None
     place, distance, meaning = found
@@ -203,7 +203,7 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
     if is_next or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
-    people = sum(token in WORDS["people"] for token in between[:2])
+    people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
     reach = _REACH_OF_NOUNS + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
@@ -223,7 +223,7 @@ def _is_mention(word: str, before: Sequence[str]) -> bool:
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     clause = tuple(takewhile(lambda token: token not in (COMMA, "("), tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
-    found = _nearest_meaning(clause, others, slice(-_CLAUSE, None))
+    found = nearest_meaning(clause, others, slice(-_CLAUSE, None))
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
@@ -233,7 +233,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
         return None
     is_noun = meaning.word_class == "nouns"
     reach = 1
-    if _has("people", others[:2]):
+    if not PERSONS.isdisjoint(others[:2]):
         reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
     is_told = distance <= reach and (is_noun or _has_object(clause, place, others))
     return Counted(meaning.kind, 0, distance) if is_told else None
@@ -242,7 +242,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
 def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
     """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
     is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
-    is_value = is_reached or _has("people", others[:2]) or _has("to", others[:1])
+    is_value = is_reached or not PERSONS.isdisjoint(others[:2]) or _has("to", others[:1])
     return is_value and _has("number of", _clause(tokens))
 
 
@@ -254,13 +254,13 @@ def _is_far_mention(clause: Sequence[str], place: int) -> bool:
 def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> bool:
     """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
     is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
-    return not is_passive and (_has("people", others[:1]) or not _has("prepositions", clause[:place]))
+    return not is_passive and (not PERSONS.isdisjoint(others[:1]) or not _has("prepositions", clause[:place]))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
     """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
     rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
-    return next((token for token in rest if token not in HEDGES and token not in WORDS["people"]), "") == FIGURE
+    return next((token for token in rest if token not in HEDGES and token not in PERSONS), "") == FIGURE
 
 
 def is_of_page(line: str) -> bool:

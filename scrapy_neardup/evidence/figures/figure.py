@@ -98,6 +98,7 @@ class Placed(NamedTuple):
     figure: Figure
     first: int
     end: int
+    adds: bool = False  # "a second body"
 
 
 def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:

@@ -11,10 +11,12 @@ from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS
 
 # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
-_ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
+ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _BESIDE = HEDGES | WORDS["of"]
-_CLAUSE = 8  # characters of a script without spaces
+CLAUSE = 8  # characters of a script without spaces
+_LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
+MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1"}  # the numbers for which words stand, see ``stated_numbers``
 
 
 class Patterns(dict[str, re.Pattern[str]]):
@@ -46,7 +48,9 @@ def cues_of(language: str) -> Cues:
         **_UNLESS_KNOWN,
         **words,
         "read as": "|".join(rewritten or ["(?!)"]),
-        "more": _increments(language),
+        "more": f"{_increments(language)}|{words.get('more', '(?!)')}",
+        "harm": _harm(language),
+        "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
     return Cues(rewritten, Patterns({each: each for each in rewritten}, language), Patterns(roles, language))
 
@@ -63,6 +67,14 @@ def _increments(language: str) -> str:
     return rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
 
 
+def _harm(language: str) -> str:
+    """Return the words by which a language says what is counted: some are other words in other languages."""
+    roles = TABLES.get(language, {}).get("counted", {})
+    words = "|".join(" ".join(roles.values()).split()).replace("*", "[^ ]*")
+    ahead = "(?:[وفب]?ال|[وفب])?" if language == "ar" else "*" if language in _WITHOUT_SPACES else ""
+    return f"{ahead}(?:{words or '(?!)'})"
+
+
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
     """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
     if not has_spaces:
@@ -72,8 +84,8 @@ def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
 
 def has_died(behind: Sequence[str]) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in _ENDS, behind)]
-    words = [clause[0][at:_CLAUSE] for at in range(_CLAUSE)] if clause and clause[0] > CUT else clause
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS, behind)]
+    words = [clause[0][at:_LONGEST] for at in range(_LONGEST)] if clause and clause[0] > CUT else clause
     return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -24,6 +24,7 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
     HEDGES,
     IDEOGRAPHS,
     MONTHS,
@@ -32,12 +33,19 @@ from scrapy_neardup.evidence.figures.number_words import (
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.evidence.figures.toll_words import Cues, cues_of, has_died, is_beside_other, is_death_of
+from scrapy_neardup.evidence.figures.stated_numbers import around, is_more, mark_numbers, newest_values, place_marks
+from scrapy_neardup.evidence.figures.toll_words import (
+    Cues,
+    cues_of,
+    has_died,
+    is_beside_other,
+    is_death_of,
+)
 from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
-_REACH = 6  # tokens on either side of a figure that may bound it
+_REACH = 6  # tokens behind a figure of people who may have died
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
@@ -60,8 +68,8 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _NAMED = re.compile(r"(?<!\w)(['‘’][^\W\d][^'‘’0-9]{1,25}) [0-9]{1,2}(?=['’](?!\w))")  # 'Tusker 1'
+_TIME = re.compile(r"(?<![0-9])[0-2]?[0-9][.:][0-5][0-9](?: uhr| wib| h)?(?= ?[:|-])")  # of a live report
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
-_GAP = 2  # tokens between an old value and the new one
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _LONGEST_SUM = 12  # tokens between two parts of a sum
@@ -101,6 +109,7 @@ class _Sentence(NamedTuple):
     folded: str  # with words of the table in place of those that it reads otherwise
     words: list[str]
     placed: list[Placed]
+    is_correction: bool = False
 
 
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
@@ -206,34 +215,23 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
-    folded = _SPLIT.sub(r"\1\2", folded)
+    folded = _TIME.sub("", _SPLIT.sub(r"\1\2", folded))
     folded = _NAMED.sub(r"\1", _RANGE.sub(_as_range, folded))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
             folded = cues.phrases[phrase].sub(replacement, folded)
-    tokens, starts = number_tokens(folded)
+    marked, phrases = mark_numbers(folded, cues, language)
+    tokens, starts = number_tokens(marked)
     words = list(tokens)
-    placed = _newest_values(words, place_figures(tokens, starts, language), cues)
+    placed = place_figures(tokens, starts, language)
+    placed = sorted([*placed, *place_marks(tokens, words, phrases, cues)], key=lambda each: each.first)
     if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
-    return _Sentence(sentence, folded, words, placed)
-
-
-def _newest_values(words: list[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
-    """Return the figures without old values, as in "the number of injured rose from 30 to 45"."""
-    newest = []
-    kind = 0  # of the old value before
-    for each, following in zip_longest(placed, placed[1:]):
-        figure = each.figure
-        if kind and figure.kind in (0, PEOPLE):
-            each = each._replace(figure=figure._replace(kind=kind))
-        kind = 0
-        if following and following.first - each.end <= _GAP and cues.says["from"].search(_around(words, each)):
-            before = filter(None, map(meaning_of, words[each.first :: -1]))
-            kind = next((meaning.kind for meaning in before), 0)
-        if not kind:
-            newest.append(each)
-    return newest
+    for each in placed:  # "12" for "twelve"
+        words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
+    is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
+    newest, is_lower = newest_values(words, placed, cues, is_correction=is_correction)
+    return _Sentence(sentence, folded, words, newest, is_correction or is_lower)
 
 
 def _as_range(found: re.Match[str]) -> str:
@@ -267,7 +265,7 @@ def _news(
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
     if not same:  # "12 dead. Another 5 are missing."
-        is_beside = any(each.kind < FigureKind.OTHER for each in told)
+        is_beside = any(each.low and each.kind < FigureKind.OTHER for each in told)
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
     return [toll] if _says_more(toll, same, is_head=is_head) else []
 
@@ -295,43 +293,37 @@ def _is_within(toll: Toll, other: Toll) -> bool:
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
-    is_correction = cues.says["corrects"].search(sentence.folded) is not None
     kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
     parts = _parts_of_sums(sentence)
     for each in sentence.placed:
-        around = _around(sentence.words, each)
-        is_news = not cues.says["not news"].search(around) and (start is None or is_news)
-        if cues.says["between"].search(around):
+        said = around(sentence.words, each)
+        is_news = not cues.says["not news"].search(said) and (start is None or is_news)
+        if cues.says["between"].search(said):
             start = each
             continue
-        kind = _kind_of(sentence.words, each, start, around, cues)
+        kind = _kind_of(sentence.words, each, start, said, cues)
         if kind in _MAY_DIE and not kinds and is_death_of(sentence.words[: each.first]):
             kind = FigureKind.DEAD
         low = start
         start = None
         if kind is None:
             continue
-        is_more = cues.says["more"].search(around) is not None
+        adds = is_more(sentence.words, each, cues)
         is_first = each == sentence.placed[0]
-        is_part = each in parts or _is_part(kind, kinds, around, cues, is_other=is_more and not is_first)
+        is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and not is_first)
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
-            is_increment = is_more and is_first and not is_beside_other(kind, sentence.words[: each.first])
-            yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
+            is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first])
+            yield Toll(kind, *_bounds(each, low, said, cues), is_increment, sentence.is_correction, sentence.text)
         kinds.add(kind)
 
 
-def _is_part(kind: int, kinds: AbstractSet[int], around: str, cues: Cues, *, is_other: bool) -> bool:
+def _is_part(kind: int, kinds: AbstractSet[int], said: str, cues: Cues, *, is_other: bool) -> bool:
     """Decide whether a figure is a part: "Four were shot, and another two were killed"; "Smith and two others"."""
     if is_other:
         return kinds <= {kind}
-    return not kinds and cues.says["with others"].search(around) is not None
-
-
-def _around(words: list[str], each: Placed) -> str:
-    """Return the words around a figure, for which "#" stands."""
-    return " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
+    return not kinds and cues.says["with others"].search(said) is not None
 
 
 def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
@@ -339,14 +331,15 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     parts = []
     for one, other in pairwise(sentence.placed):
         between = [word for word in sentence.words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
-        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
+        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
+        is_sum = is_sum and not any(map(meaning_of, between))
         kinds = {one.figure.kind, other.figure.kind}
         if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
             parts += [one, other]
     return parts
 
 
-def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, cues: Cues) -> int | None:
+def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
     """Return the kind of a figure, None if no ledger keeps it. That of a sum of money is its currency."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
@@ -355,8 +348,8 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, around: str, 
     if kind in _MAY_DIE and has_died(words[each.end : each.end + _REACH]):
         return FigureKind.DEAD
     if kind is FigureKind.CASES:
-        return next((found for found, cue in _CASES.items() if cues.says[cue].search(around)), kind)
-    if kind is FigureKind.MONEY and cues.says["loss"].search(around):
+        return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
+    if kind is FigureKind.MONEY and cues.says["loss"].search(said):
         kind = each.figure.kind
     is_kept = each.figure.value.isdigit() if kind < FigureKind.OTHER else is_plain(each.figure.value)
     return kind if (is_kept or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
@@ -370,7 +363,7 @@ def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     return kind not in _WITH_CUE or cues.says[_WITH_CUE[kind]].search(context) is not None
 
 
-def _bounds(each: Placed, start: Placed | None, around: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
+def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
     score = _SCORE.fullmatch(each.figure.value)
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"
@@ -380,6 +373,6 @@ def _bounds(each: Placed, start: Placed | None, around: str, cues: Cues) -> tupl
         low = Decimal(start.figure.value)
         if low < high <= _WIDEST * low:
             return low, high, "range"
-    if cues.says["at least"].search(around):
+    if cues.says["at least"].search(said):
         return high, None, "at least"
-    return high, high, "about" if cues.says["about"].search(around) else "exact"
+    return high, high, "about" if cues.says["about"].search(said) else "exact"

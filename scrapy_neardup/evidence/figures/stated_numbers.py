@@ -1,0 +1,194 @@
+"""The numbers that a sentence tells as news: also those for which words stand, and no old values.
+
+"No one was hurt" is 0, "a first death" 1, "a second body" one more. In "rose from 30 to 45" and "not 12 but 9" the
+first number is old. One rule reads them in all languages; the tables have the words.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise, takewhile, zip_longest
+
+from scrapy_neardup.evidence.figures.counted import PEOPLE, PERSONS, FigureKind, Meaning, meaning_of, nearest_meaning
+from scrapy_neardup.evidence.figures.figure import Figure, Placed
+from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
+from scrapy_neardup.evidence.figures.toll_words import CLAUSE, ENDS, MARKS, Cues, has_died
+
+_REACH = 6  # tokens on either side of a figure that may bound it
+_GAP = 2  # tokens between an old value and the new one
+_BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
+_NEAR = 3  # tokens from "no" to it, and to a word for a person
+_FAR = 9  # tokens to a verb that says it
+_OF_ORDINALS = (FigureKind.DEAD, FigureKind.VICTIMS, FigureKind.CASES)  # before "second": "جثة ثانية", "kasus kedua"
+_PERSON_SIGNS = ("名", "人", "位")  # behind numbers of people
+_ADDING = WORDS["adding ahead"] | WORDS["adding behind"]
+_BORDERS = frozenset((LINE_END, FIGURE, *MARKS))
+_PAUSES = frozenset((LINE_END, COMMA, *MARKS))
+
+
+def around(words: Sequence[str], each: Placed) -> str:
+    """Return the words around a figure, for which "#" stands."""
+    found = (*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH])
+    return " ".join(filter(None, found))
+
+
+def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]]:
+    """Return a sentence with a mark in place of each phrase that stands for a number, and these phrases."""
+    table = all_languages().by_name.get(language)
+    phrases = []
+
+    def mark(found: re.Match[str]) -> str:
+        following = folded[found.end() :].split(maxsplit=1)
+        if following and (following[0][0].isdigit() or (table and following[0] in table.small)):
+            return found[0]  # "another 13"
+        phrases.append(found[0].strip())
+        return f" {found.lastgroup} "
+
+    return cues.says["marks"].sub(mark, folded), phrases
+
+
+def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str], cues: Cues) -> list[Placed]:
+    """Return the numbers for which marks stand, if they count something. The others become phrases again."""
+    placed = []
+    marks = [place for place, token in enumerate(tokens) if token in MARKS]
+    for place, phrase in zip(marks, phrases, strict=True):
+        mark = tokens[place]
+        ahead = [*takewhile(lambda token: token not in _BORDERS, tokens[place + 1 : place + 1 + _FAR])]
+        back = [*takewhile(lambda token: token not in _PAUSES, tokens[:place][: -_FAR - 1 : -1])]
+        if mark == "xxnone" and not cues.says["none behind"].search(phrase):
+            back = []
+        kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
+        words[place] = MARKS[mark] if kinds else phrase
+        placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark == "xxanother") for kind in kinds]
+    return placed
+
+
+def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
+    """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
+    has_person = not PERSONS.isdisjoint((*ahead[:_NEAR], *back[:_NEAR]))
+    goes_with = _is_denied if mark == "xxnone" else _is_ordinal_of
+    sides = []
+    for side, others, near in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
+        found = nearest_meaning(side, others, near)
+        is_known = found is not None and cues.says["harm"].search(side[found[0]])
+        if found and is_known and goes_with(side, found, is_back=side is back, has_person=has_person):
+            sides.append((found[1], side[found[0] :], found[2]))
+    if not sides:
+        return []
+    _, rest, meaning = min(sides, key=lambda each: each[0])
+    if mark == "xxnone":
+        return _kinds_denied(meaning, rest)
+    return [FigureKind.DEAD if any(map(has_died, zip(rest))) else _of_people(meaning)]
+
+
+def _kinds_denied(meaning: Meaning, rest: Sequence[str]) -> list[int]:
+    """Return what "no" denies: both of "no deaths or injuries"."""
+    other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
+    return [_of_people(each) for each in (meaning, other) if each]
+
+
+def _of_people(meaning: Meaning) -> FigureKind:
+    return FigureKind.DEAD if meaning.kind is FigureKind.VICTIMS else meaning.kind
+
+
+def _is_denied(side: Sequence[str], found: tuple[int, int, Meaning], *, is_back: bool, has_person: bool) -> bool:
+    """Decide whether "no" goes with a word: not in "no new cases"."""
+    place, distance, meaning = found
+    is_new = not _ADDING.isdisjoint(side[: place + _NEAR])
+    reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
+    return not is_new and COMMA not in side[:place] and distance <= reach
+
+
+def _is_ordinal_of(side: Sequence[str], found: tuple[int, int, Meaning], *, is_back: bool, has_person: bool) -> bool:
+    """Decide whether "first" or "second" goes with a word: it does if a word for a person is near."""
+    place, distance, meaning = found
+    is_verb = meaning.kind is FigureKind.DEAD and meaning.word_class != "nouns" and not is_back
+    is_near = distance <= _BESIDE and (not is_back or meaning.kind in _OF_ORDINALS)
+    is_clear = COMMA not in side[:place] and ENDS.isdisjoint(side[:place])
+    return has_person or (is_clear and (is_near or is_verb))
+
+
+def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
+    """Decide whether a figure adds to an earlier one."""
+    return each.adds or cues.says["more"].search(around(words, each)) is not None
+
+
+def newest_values(
+    words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool
+) -> tuple[list[Placed], bool]:
+    """Return the figures of a sentence without old values, and whether they correct these."""
+    old = _old_values(words, placed, cues)
+    is_correction |= any(cues.says["not"].search(around(words, each)) for each in old)
+    kind, counted = _counted_as_others(words, placed, old, cues, is_correction=is_correction)
+    newest = []
+    for each in placed:
+        if each in counted:
+            each = each._replace(figure=each.figure._replace(kind=kind))
+        if each not in old:
+            newest.append(each)
+    least = min((int(each.figure.value) for each in old if each.figure.value.isdigit()), default=0)
+    return newest, is_correction or any(_is_below(each, least) for each in newest)
+
+
+def _counted_as_others(
+    words: Sequence[str], placed: Sequence[Placed], old: Sequence[Placed], cues: Cues, *, is_correction: bool
+) -> tuple[int, list[Placed]]:
+    """Return the one kind that a sentence tells, and its numbers of no kind that are of this one.
+
+    They follow an old value, add to one, sum up or correct.
+    """
+    newest = [each for each in placed if each not in old]
+    numbers = [*filter(_is_number, newest)]
+    kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
+    if not kind:
+        return 0, []
+    is_changed = bool(old) or is_correction
+    if is_changed and len(numbers) == 1:
+        return kind, numbers
+    more = [*filter(lambda each: is_more(words, each, cues), newest)]
+    counted = [*filter(lambda each: _counts_people(words, each), more)]
+    counted += [each for before, each in pairwise(placed) if before in old]
+    if is_changed or is_subject or counted or kind in [each.figure.kind for each in more]:
+        counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
+    return kind, [*filter(_is_number, counted)]
+
+
+def _is_number(each: Placed) -> bool:
+    """Decide whether a figure is a number that counts nothing else, or people."""
+    return each.figure.kind in (0, PEOPLE) and each.figure.value.isdigit()
+
+
+def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
+    """Return the old values. One figure at least is the newest one."""
+    old = []
+    for each, following in zip_longest(placed, placed[1:]):
+        said = around(words, each)
+        is_followed = following is not None and following.first - each.end <= _GAP
+        roles = ("not", "old", "from") if is_followed else ("not", "old")
+        if any(cues.says[role].search(said) for role in roles):
+            old.append(each)
+    return old[:-1] if len(old) == len(placed) else old
+
+
+def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:
+    """Return the one kind that a sentence tells, or 0, and whether it tells "the number of" these."""
+    place = next((place for place, word in enumerate(words) if word in WORDS["number of"]), len(words))
+    beside = (*words[max(0, place - 1) : place], *words[place : place + _GAP + 2]) if place < len(words) else ()
+    subject: int = next((meaning.kind for meaning in map(meaning_of, beside) if meaning), 0)
+    kinds = {
+        each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0"
+    }
+    if not kinds - {FigureKind.VICTIMS}:
+        kinds = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, words)))}
+    kinds -= {FigureKind.VICTIMS}
+    kind = min(kinds) if len(kinds) == 1 else subject
+    return kind, kind == subject
+
+
+def _counts_people(words: Sequence[str], each: Placed) -> bool:
+    following = words[each.end]
+    return each.figure.kind == PEOPLE or following in PERSONS or following.startswith(_PERSON_SIGNS)
+
+
+def _is_below(each: Placed, old: int) -> bool:
+    """Decide whether a figure is lower than an old value, although the dead and the injured do not become fewer."""
+    return each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED) and int(each.figure.value) < old
