@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.tokens import (
     SAY_NOTHING,
     Token,
     TokenKind,
+    are_synonyms,
     is_same_word,
     is_spelled,
     is_unspaced,
@@ -23,6 +24,7 @@ from scrapy_neardup.evidence.tokens import (
     say_nothing,
 )
 
+_MOST_PARTS = 6  # words that are written as one
 Has = Callable[[Token], bool]
 """Whether the old text has a word anywhere."""
 
@@ -109,6 +111,8 @@ def _is_unknown(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
+        return True
+    if are_synonyms(*("".join(each.text for each in side) for side in (olds, news))):
         return True
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
@@ -205,7 +209,11 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
     """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
     taken = 0
     for token in list(others):
-        spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
+        spans = (
+            (first, end)
+            for first in range(len(some))
+            for end in range(first + 2, min(len(some), first + _MOST_PARTS) + 1)
+        )
         for first, end in spans:
             if _is_glued(some[first:end], token):
                 others.remove(token)
@@ -217,7 +225,7 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
 
 def _is_glued(parts: Sequence[Token], token: Token) -> bool:
     """Decide whether a token is several words without their spaces, or their initials."""
-    initials = "".join(each.text[0] for each in parts)
+    initials = "".join(each.text[0] for each in parts if each.text not in FUNCTION_WORDS)
     is_short_form = initials == token.text and token.says and token.kind not in FIRM
     return is_short_form or is_spelled("".join(each.printed for each in parts), token)
 
