@@ -109,7 +109,7 @@ NOT_TOLD = [
     ("hi", "राज्य नए कुएँ पर {पांच|5} लाख रुपये खर्च करेगा।"),
     ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。"),
     ("en", "{4|Two more} people have died."),
-    ("en", "124-150 days {5.92|5.93} pct 5.92 pct {174-182|124-150} days."),
+    ("en", "124-150 days {5.92|5.93} pct 5.92 pct {174-182|124-150} days"),
     (
         "en",
         "{|Of all loans 1.5 percent went to the valley.\n}Of all loans 4.6 percent went to farms {in|of} the valley.",
