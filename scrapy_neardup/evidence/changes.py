@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import dropwhile, product, takewhile
+from operator import attrgetter
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
@@ -44,6 +45,9 @@ _LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
+# of a row of a table: its values, and their share of its words
+_LEAST_COLUMNS = 3
+_LEAST_OF_ROW = 0.4
 _LONGEST_LABEL = 2  # words that say something
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
@@ -73,16 +77,23 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     """Yield the values in the place of others, each pair with its sentence and the partner of that.
 
     If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
-    sentence that is most like it. The first sentences may begin with a dateline, and a line with the time of its page.
+    sentence that is most like it, and a sentence if another one has more of its partner, and the old value. The first
+    sentences may begin with a dateline, and a line with the time of its page.
     """
     least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
     repeated = {each.text for each in comparison.sentences}
+    best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
         if is_like and each.partner not in repeated:
             may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
-            for pair in _replaced(each, new.language, _DATELINE if may_have_date else 0):
-                yield *pair, (each.text, each.partner)
+            told = _replaced(each, new.language, _DATELINE if may_have_date else 0)
+            better = best[each.partner].text
+            yield from (
+                (*pair, (each.text, each.partner))
+                for pair in told
+                if each.text == better or pair[0].token.printed.split()[0] not in better
+            )
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -97,11 +108,20 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
         return
     texts = sentence.partner, sentence.text
     sides = [tokens_of(text, language) for text in texts]
+    if _is_row(sentence.text, sides[1]):
+        return
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
     olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
     best = _best_pairs(olds, news)
     least = 0 if is_alike else _LEAST_COMMON
     yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
+
+
+def _is_row(line: str, tokens: Sequence[Token]) -> bool:
+    """Decide whether a line is a row of a table: which row of the old text it is, and which columns, is not sure."""
+    values = sum(each.kind in TOLD for each in tokens)
+    is_full = values >= _LEAST_COLUMNS and values >= _LEAST_OF_ROW * len(tokens)
+    return is_full and not line.endswith(SENTENCE_ENDS)
 
 
 def _best_pairs(olds: Sequence[Value], news: Sequence[Value]) -> dict[tuple[str, str], tuple[Value, Value]]:
@@ -143,7 +163,8 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
     # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
-    is_name = before[-1:] == new.before[:1] and not any(may_name(each) or each.text in _OF for each in new.behind[:1])
+    is_next_named = any(may_name(each) or each.text in _OF for each in new.behind[:1]) or is_of_next
+    is_name = before[-1:] == new.before[:1] and not is_next_named
     is_named_before = new.figure.kind == SILENT or is_name or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
     return _as_printed(text, before or behind if is_told_before else behind or before)

@@ -29,6 +29,7 @@ from scrapy_neardup.evidence.tokens import (
     signs_of,
     tokens_of,
 )
+from scrapy_neardup.evidence.verbs import other_verbs
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
@@ -220,7 +221,7 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
     if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    found = find_places(new, old, is_only=known.has_one_edit)
+    found = find_places(new, old, is_only=known.has_one_edit, has_names=bool(known.names))
     if found[1]:
         return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
@@ -242,7 +243,7 @@ def _partners(
     places, equal, has_moved = found
     longest = max(len(new), len(old))
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
-    counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
+    counts_alone = is_alone and not _says_same(places, equal / longest, known, is_title=is_title)
     held = equal
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
@@ -256,6 +257,7 @@ def _partners(
         differences += (
             each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing
         )
+    differences += other_verbs(places, known.language, is_asked=counts_alone and not differences)
     words = max(1, len(new))
     if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
         return Sentence(aligned.text, "", words, 0)
@@ -285,8 +287,10 @@ def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> boo
     return equal >= (HALF if is_like else NEAR)
 
 
-def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
+def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_title: bool) -> bool:
     """Decide whether a title, which each paper writes anew, has other words for what the text says."""
+    if not is_title:
+        return False
     place = places[0]
     is_told = all(each.kind == "word" and known.has(each) for each in place.came)
     if is_told and not any(meaning_of(each.text) for each in (*place.gone, *place.came)):

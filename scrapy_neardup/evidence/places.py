@@ -124,7 +124,9 @@ class Place(NamedTuple):
         return self.size <= SHORT and is_left_out
 
 
-def find_places(new: Sequence[Token], old: Sequence[Token], *, is_only: bool) -> tuple[list[Place], int, bool]:
+def find_places(
+    new: Sequence[Token], old: Sequence[Token], *, is_only: bool, has_names: bool
+) -> tuple[list[Place], int, bool]:
     """Return the places where two partners differ, how many new words are equal, and whether any of these moved.
 
     Numbers, names and the like moved only together with the next word: two that changed places say something else. If
@@ -135,7 +137,8 @@ def find_places(new: Sequence[Token], old: Sequence[Token], *, is_only: bool) ->
     if sum(block.size for block in matcher.get_matching_blocks()) < _SAME_ORDER * len(new):
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    swap = _swap(operations, new, old) if is_only else None
+    may_be_names = not has_names or any(each.kind == "name" for each in new)
+    swap = _swap(operations, new, old, may_be_names=may_be_names) if is_only else None
     if swap:
         return [swap], len(new) - len(swap.came), False
     moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
@@ -165,7 +168,9 @@ def _places(
     return places
 
 
-def _swap(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Place | None:
+def _swap(
+    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], *, may_be_names: bool
+) -> Place | None:
     """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A"."""
     if len(operations) < 2 or len(new) != len(old):
         return None
@@ -175,7 +180,8 @@ def _swap(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[
     for a, b in product(range(1, _LONGEST_SWAPPED + 1), repeat=2):
         between = olds[a:-b]
         if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
-            is_of_two = len(olds) == 2 and all(each.says for each in gone)  # not "said Lund", "Lund said"
+            # Not "said Lund", "Lund said", and not "open soon", "soon open".
+            is_of_two = len(olds) == 2 and all(each.says for each in gone) and may_be_names
             is_swapped = is_of_two or not CONJUNCTIONS.issuperset(between)
             return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True) if is_swapped else None
     return None

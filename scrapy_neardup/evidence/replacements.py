@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.tokens import (
     SAY_NOTHING,
     Token,
     TokenKind,
+    are_synonyms,
     is_same_word,
     is_spelled,
     is_unspaced,
@@ -23,6 +24,7 @@ from scrapy_neardup.evidence.tokens import (
     say_nothing,
 )
 
+_MOST_PARTS = 6  # words that are written as one
 Has = Callable[[Token], bool]
 """Whether the old text has a word anywhere."""
 
@@ -109,6 +111,8 @@ def _is_unknown(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
+        return True
+    if are_synonyms(*("".join(each.text for each in side) for side in (olds, news))):
         return True
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
@@ -221,11 +225,16 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
 
 
 def _glued(tokens: Sequence[Token]) -> list[tuple[int, int, str, str]]:
-    """Return first token and end of two to four words, the words without their spaces, and their initials."""
+    """Return first token and end of some words, the words without their spaces, and the initials of those that name."""
     return [
-        (first, end, "".join([each.printed for each in parts]), "".join([each.text[0] for each in parts]))
+        (
+            first,
+            end,
+            "".join([each.printed for each in parts]),
+            "".join([each.text[0] for each in parts if each.text not in FUNCTION_WORDS]),
+        )
         for first in range(len(tokens))
-        for end in range(first + 2, min(len(tokens), first + 4) + 1)
+        for end in range(first + 2, min(len(tokens), first + _MOST_PARTS) + 1)
         for parts in [tokens[first:end]]
     ]
 

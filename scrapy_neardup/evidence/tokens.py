@@ -62,6 +62,12 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
 _PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
+VERBS = {
+    language: tuple(frozenset(words.split()) for words in roles.split("|"))
+    for language, roles in _TABLE["verbs"].items()
+}
+_SYNONYMS = [re.compile(words.replace(" ", "|").replace("*", r"\w*")) for words in _TABLE["synonyms"].split("|")]
+_PRIVATIVE = tuple(_TABLE["privative"].split())
 SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
@@ -98,6 +104,16 @@ _BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
+_DUAL = ("\u064a\u0646", "\u0627\u0646")
+# Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
+_SOUNDS = (
+    (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
+    (re.compile("\u092f(?=[\u0947\u0940])"), ""),
+    (re.compile("[\u090f\u0947]"), "\u0947"),
+    (re.compile("[\u0908\u0940]"), "\u0940"),
+    (re.compile("\u09c0"), "\u09bf"),
+    (re.compile("\u0981"), ""),
+)
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
 _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
@@ -107,9 +123,10 @@ _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
 _LEAST_SCALE = 5  # letters of a number word at the end of another one
 # of a number behind "half a"
+_LEAST_CONSONANTS = 3
 _LEAST_DIGITS = 4
 _MOST_DIGITS = 24
-_INFIXES = "maya", "meye", "may", "mey", "mad", "med", "uli"
+_INFIXES = "maya", "meye", "may", "mey", "ma", "me", "uli"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
@@ -355,8 +372,21 @@ def is_same_word(old: Token, new: Token) -> bool:
     if len(new.text) == 1 and new.text < FIRST_SYLLABIC and _ARABIC_PREFIX.sub("", old.text).startswith(new.text):
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
-        return skeleton(old.text) == skeleton(new.text) != "" and old.text[0] == new.text[0]
+        return _are_one_name(old.text, new.text)
     return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+
+
+def _are_one_name(a: str, b: str) -> bool:
+    """Decide whether two names are spellings of one. Of short ones the beginning tells: not "Jan", "Jon"."""
+    consonants = skeleton(a)
+    size = 1 if len(consonants) >= _LEAST_CONSONANTS else max(2, len(a) - 2, len(b) - 2)
+    begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
+    return begin_alike and consonants == skeleton(b) != "" and {a, b} not in OPPOSITES
+
+
+def are_synonyms(old: str, new: str) -> bool:
+    """Return whether two words say the same, as "began" and "started" do."""
+    return any(words.fullmatch(old) and words.fullmatch(new) for words in _SYNONYMS)
 
 
 def _is_other_form(a: str, b: str) -> bool:
@@ -372,7 +402,10 @@ def _is_other_form(a: str, b: str) -> bool:
     end = a[-_LEAST_SCALE:]
     is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
     is_opposite = a != b and any(words >= {a, b} for words in OPPOSITES)
-    return is_opposite or is_negated or (is_number and a != b) or (len(meanings) > 1 and meanings[0] != meanings[1])
+    # "Man" and "two men" in Arabic, "valid" and "invalid" in Turkish.
+    is_other = any(shorter + each == longer for each in _DUAL) or a.endswith(_PRIVATIVE) != b.endswith(_PRIVATIVE)
+    means_other = is_opposite or is_negated or is_other or (is_number and a != b)
+    return means_other or (len(meanings) > 1 and meanings[0] != meanings[1])
 
 
 @lru_cache(1 << 14)
@@ -384,7 +417,15 @@ def _are_alike(a: str, b: str) -> bool:
         is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
         is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
         return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
-    return a == b or _have_like_letters(a, b)
+    sounds = [_sounds_of(word) for word in (a, b)]
+    return sounds[0] == sounds[1] or _have_like_letters(a, b)
+
+
+def _sounds_of(word: str) -> str:
+    if word[0] >= FIRST_SYLLABIC:
+        for spelling, sound in _SOUNDS:
+            word = spelling.sub(sound, word)
+    return word
 
 
 def _have_like_letters(a: str, b: str) -> bool:

@@ -59,7 +59,7 @@ TOLD = [
     # A label is of the clause of its value.
     (
         "en",
-        "The port got $42 billion for lost catch, {$29.1|$21.9} billion special damages and $1 billion costs.",
+        "The port got $42 billion for lost catch, {$29.1|$21.9} billion for special damages and $1 billion costs.",
         "special damages: $29.1 billion -> $21.9 billion",
     ),
     (
@@ -109,6 +109,11 @@ NOT_TOLD = [
     ("hi", "राज्य नए कुएँ पर {पांच|5} लाख रुपये खर्च करेगा।"),
     ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。"),
     ("en", "{4|Two more} people have died."),
+    ("en", "124-150 days {5.92|5.93} pct 5.92 pct {174-182|124-150} days"),
+    (
+        "en",
+        "{|Of all loans 1.5 percent went to the valley.\n}Of all loans 4.6 percent went to farms {in|of} the valley.",
+    ),
     ("en", "A motor park in Iddo was searched after a tip-off on Thursday{, June 10| 10th June, 2021}."),
     ("en", "The House wants {the 136|over 130} pupils of the school to be freed."),
     ("en", "The board says that {1,122,095|1,122, 095} pupils and {1, 300,722|1,300,722} guests came."),
