@@ -19,6 +19,8 @@ MOST_TOLD = 4096
 
 _LARGE = 1000  # such a number is told for one thing
 _DAY = 24 * 3600
+
+
 def with_news(
     told: list[int], ledger: Ledger, counters: StoryCounters, join: Join, first_text: StoredText | None
 ) -> Join:

@@ -211,10 +211,10 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
             made = [detector.document(page.text, url=page.url, title=page.title) for page in pages]
             learning = asyncio.gather(*(asyncio.to_thread(detector.sketcher.fingerprint, each) for each in made))
             while not learning.done():
-                await detector.knowledge.exchange_all()
+                await detector.knowledge.exchange(everything=True)
                 await asyncio.sleep(0)
             await learning
-            await detector.knowledge.exchange_all()
+            await detector.knowledge.exchange(everything=True)
             told = await detector.index.learned.exchange_boilerplate(
                 {source_hash(each.source): KnownBoilerplate() for each in made}
             )
