@@ -51,7 +51,7 @@ def cosine(a: bytes, b: bytes) -> float:
     if len(a) != len(b):
         return 0.0
     squares = sum(one * one for one in a) * sum(other * other for other in b)
-    return sum(one * other for one, other in zip(a, b, strict=True)) / math.sqrt(squares) if squares else 0.0
+    return sum(one * other for one, other in zip(a, b, strict=True)) / math.sqrt(squares or 1)
 
 
 class Likeness(NamedTuple):

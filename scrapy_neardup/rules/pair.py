@@ -199,7 +199,9 @@ class Pair:
 
         But of the unchanged page the newest: lines too short to compare may have changed.
         """
-        return bytes(0xFF - byte for byte in self.key) if self.same_text and self.same_page else self.key
+        if self.same_text and self.same_page:
+            return bytes(0xFF - byte for byte in self.key)
+        return self.key
 
     @property
     def is_rewritten(self) -> bool:
@@ -209,9 +211,9 @@ class Pair:
         """
         if not self.same_page or self.same_text:
             return False
-        return (
-            self.share < REWRITTEN_SHARE if self.comparison is None else self.comparison.first_new_statement is not None
-        )
+        if self.comparison is None:
+            return self.share < REWRITTEN_SHARE
+        return self.comparison.first_new_statement is not None
 
     @property
     def is_wall(self) -> bool:

@@ -30,9 +30,9 @@ UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two storie
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     """Return the best match that is in another story, if that is one with the story of the match."""
     other = best_match(each for each in alive if each.pair.old.story != match.pair.old.story)
-    if other is None:
-        return None
-    return other if _tell_one_toll(match.pair, other.pair) or _unites(match.pair, other.pair, alive) else None
+    if other and (_tell_one_toll(match.pair, other.pair) or _unites(match.pair, other.pair, alive)):
+        return other
+    return None
 
 
 def is_bridge(match: Match, alive: Sequence[Match]) -> bool:

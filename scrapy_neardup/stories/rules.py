@@ -96,7 +96,9 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
         spans.append((DAY if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
-    return "watch" if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)) else None
+    if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)):
+        return "watch"
+    return None
 
 
 def people_harmed(story: Story) -> float:
@@ -144,14 +146,16 @@ def _told(languages: Sequence[str]) -> int:
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
     """Return ``breaking`` if there are more than 15 items within 4 hours, whoever published them."""
-    return "breaking" if most_within(story.times, COUNT_SPAN, time) > COUNT_OVER else None
+    if most_within(story.times, COUNT_SPAN, time) > COUNT_OVER:
+        return "breaking"
+    return None
 
 
 RULES: dict[str, Rule] = {"sources": sources, "count": count}  # by the names for ``NEARDUP_EVENT_RULE``
 
 
 def load_rule(name: str) -> Rule:
-    return RULES[name] if name in RULES else load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
+    return RULES.get(name) or load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:

@@ -58,7 +58,8 @@ def _entries(character: str) -> tuple[int, int]:
     """Return the flags of a folded character, and its hash without regard to case."""
     is_word = character.isalnum() or character == "_"
     is_mark = unicodedata.category(character) in ("Mn", "Mc")
-    kind = UNSPACED if _UNSPACED.match(character) else WORD if is_word else MARK if is_mark else 0
+    kinds = ((UNSPACED, _UNSPACED.match(character)), (WORD, is_word), (MARK, is_mark))
+    kind = next((flag for flag, applies in kinds if applies), 0)
     others = [
         *((flag, character in members) for flag, members in _SETS),
         (DECIMAL if character.isdecimal() else LETTER, character.isalnum()),

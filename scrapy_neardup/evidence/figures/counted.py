@@ -298,7 +298,9 @@ def rank_of(label: str) -> int:
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
     kind = kind_of(label)
-    is_noun = kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)
-    noun = label if is_noun else ""
-    told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
-    return f"{told}, was {old}" if old else told
+    told = f"{label}: {new}".removeprefix(": ")
+    if label and (kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
+        told = f"{new} {label}"
+    if old:
+        told += f", was {old}"
+    return told

@@ -121,7 +121,9 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
 
 def short_value(value: str) -> str:
     """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
-    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
+    if len(value) <= _LONGEST_VALUE:
+        return value
+    return f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
 def _shared_kind(figures: list[Placed], kind: int, between: Sequence[str]) -> int:

@@ -174,7 +174,11 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         elif i == first or not _leads_on(tokens, i, room, language):
             break
         i += 1
-    return (str(int(value) if value == int(value) else value) if i > first else ""), i
+    if i == first:
+        return "", i
+    if value == int(value):
+        value = int(value)
+    return str(value), i
 
 
 def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:

@@ -206,7 +206,9 @@ def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, i
         if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
             return CURRENCIES[token], end + 1
     before = tokens[first - 1]
-    return "%" if before in WORDS["percent before"] else CURRENCIES.get(before, "." if closed else ""), end
+    if before in WORDS["percent before"]:
+        return "%", end
+    return CURRENCIES.get(before, "." * closed), end
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:

@@ -16,6 +16,7 @@ _BESIDE = HEDGES | WORDS["of"]
 CLAUSE = 8  # characters of a script without spaces
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
+_AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
 MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1"}  # the numbers for which words stand, see ``stated_numbers``
 
 
@@ -71,8 +72,7 @@ def _harm(language: str) -> str:
     """Return the words by which a language says what is counted: some are other words in other languages."""
     roles = TABLES.get(language, {}).get("counted", {})
     words = "|".join(" ".join(roles.values()).split()).replace("*", "[^ ]*")
-    ahead = "(?:[وفب]?ال|[وفب])?" if language == "ar" else "*" if language in _WITHOUT_SPACES else ""
-    return f"{ahead}(?:{words or '(?!)'})"
+    return f"{_AHEAD.get(language, '')}(?:{words or '(?!)'})"
 
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:

@@ -137,8 +137,11 @@ class RedisClient(Client):
 def _read(call: Call | Commit, answer: object) -> object:
     """Return an answer as ``Client.send`` says."""
     if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
-        found = _OWN_KEY.search(str(answer))
-        key = call.key if isinstance(call, Call) else found[0] if found else "a key of the namespace"
+        key = "a key of the namespace"
+        if isinstance(call, Call):
+            key = call.key
+        elif found := _OWN_KEY.search(str(answer)):
+            key = found[0]
         return StoreError(f"{key} is of another type than scrapy-neardup needs: delete this key (DEL)")
     if isinstance(call, Call) and call.name == "RUNS" and not isinstance(answer, Exception):
         (seconds, microseconds), flat = cast("list[list[bytes]]", answer)

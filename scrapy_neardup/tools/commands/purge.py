@@ -55,8 +55,9 @@ async def run(options: Options, values: Values) -> int:
 
 async def _agrees(detector: NearDupDetector, chosen: str, count: int) -> bool:
     summary = await detector.index.summary()
-    more = f"of {chosen}, with copies elsewhere" if chosen else "all stories and events, and all learned text"
-    what = f"{counted(count, 'document')}{' ' if chosen else ', '}{more}"
+    what = f"{counted(count, 'document')}, all stories and events, and all learned text"
+    if chosen:
+        what = f"{counted(count, 'document')} of {chosen}, with copies elsewhere"
     # Ask on standard error, so that a script that reads standard output gets only the result.
     question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
     print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
