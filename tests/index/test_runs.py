@@ -15,7 +15,6 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
-from scrapy_neardup.index import runs as run_module
 from scrapy_neardup.index.store import Call
 from scrapy_neardup.records.documents import DELIVERED, WITHDRAWN
 from scrapy_neardup.rules.match import Match
@@ -75,24 +74,16 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     assert (match.is_seen, match.kept_share) == (True, 1.0)
 
 
-async def test_a_clock_that_is_set_back_ends_no_crawl_that_lives(open_store: OpenIndex) -> None:
+@pytest.mark.parametrize("lives", [True, False])
+async def test_a_clock_that_is_set_back_ends_no_crawl_and_revives_none(open_store: OpenIndex, lives: bool) -> None:
     """Or a cluster fails over to a node whose clock is behind."""
     index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND)
     await check_as(index, FIRST, PAGE)
     for run in (FIRST, SECOND):
         await silence(index, run, -3600)
-    await begin(index, FIRST, SECOND)
-    assert is_seen(await check_as(index, SECOND, COPY.copy()))
-
-
-async def test_a_crawl_that_was_killed_lives_no_longer_if_the_clock_is_set_back(open_store: OpenIndex) -> None:
-    index = await open_store(DROPPING)
-    await begin(index, FIRST)
-    await check_as(index, FIRST, PAGE)
-    await silence(index, FIRST, -300)
-    await begin(index, SECOND)
-    assert not is_seen(await check_as(index, SECOND, COPY.copy()))
+    await begin(index, *[FIRST] * lives, SECOND)
+    assert is_seen(await check_as(index, SECOND, COPY.copy())) is lives
 
 
 async def test_a_copy_is_not_dropped_for_a_question_that_the_store_has_lost(open_store: OpenIndex) -> None:
@@ -198,7 +189,7 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_store:
 @pytest.fixture
 def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], NearDupDetector]:
     """Makes detectors of crawls over one file, which tell each other soon what they deliver."""
-    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.05)
     settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite", action="drop", store_timeout=5)
     return lambda: NearDupDetector(settings, delivers_later=True)
 
@@ -274,7 +265,7 @@ async def test_a_crawl_that_begins_finds_out_which_others_live(
     crawl: Callable[[], NearDupDetector], monkeypatch: pytest.MonkeyPatch, lives: bool
 ) -> None:
     """Workers that start together know each other, and what a killed crawl left does not count."""
-    monkeypatch.setattr(run_module, "PATIENCE_SECONDS", 60 if lives else 0.25)
+    monkeypatch.setattr(rules, "PATIENCE_SECONDS", 60 if lives else 0.25)
     first, second = crawl(), crawl()
     await first.open()
     assert (await first.check(page_of(first, "a"))).status == "original"
@@ -293,7 +284,7 @@ async def test_a_crawl_that_begins_finds_out_which_others_live(
 async def test_a_run_says_once_that_its_window_is_gone(
     tmp_path: Path, redis_server: RedisServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.01)
     file = tmp_path / "window.sqlite"
 
     def empty_server() -> None:

@@ -241,17 +241,3 @@ async def test_stories_are_one_if_a_document_fits_two_members_that_are_alike(
     assert await match_of(index, first, second) is None
     found = await story_of(index, Article("report", topic="ABCDefUVWXy", at=2 * MINUTE))
     assert found == (first.id, second.id if unites else None)
-
-
-async def test_members_that_fit_both_do_not_unite_stories_whose_first_documents_have_nothing_in_common(
-    open_store: OpenIndex,
-) -> None:
-    """Somebody writes many of them: each lists the names of both."""
-    index = await open_store(Policy(topic_threshold=0.2))
-    first, second = Article("wire", topic="ABCDEFgh"), Article("other wire", topic="UVWXYZ01", at=MINUTE)
-    ones = [Article(f"near the first {each}", topic=f"ABCDEUVW{each}", at=2 * MINUTE) for each in "mno"]
-    others = [Article(f"near the second {each}", topic=f"UVWXYZAB{each}", at=3 * MINUTE) for each in "pqr"]
-    joined = [await check(index, each) for each in (first, second, *ones, *others)]
-    assert [match and match.story for match in joined] == [None, None, *[first.id] * 3, *[second.id] * 3]
-    found = await story_of(index, Article("one more", topic="ABCDEUVWXYs", at=4 * MINUTE))
-    assert found == (first.id, None)

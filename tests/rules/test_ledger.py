@@ -150,15 +150,20 @@ def test_the_guesses_of_one_host_are_no_state() -> None:
 
 
 @pytest.mark.parametrize(
-    "more", ["Two more people have died", "Rescuers found two more bodies", "Another two people have died"]
+    ("before", "after", "states"),
+    [
+        ("Four people have died", "Two more people have died", ["4", "6"]),
+        ("Four people have died", "Rescuers found two more bodies", ["4", "6"]),
+        ("Four people have died", "Another two people have died", ["4", "6"]),
+        ("No one has died", "A first patient has died", ["0", "1"]),
+    ],
 )
-def test_more_is_added_to_what_the_owner_printed_before(more: str) -> None:
+def test_more_is_added_to_what_the_owner_printed_before(before: str, after: str, states: list[str]) -> None:
     story = Story(4)
-    for owner in "ab":
-        story.dead(owner, 4)
-    for owner in "ab":
-        story.prints(owner, more)
-    assert story.states == ["4", "6"]
+    for text in (before, after):
+        for owner in "ab":
+            story.prints(owner, text)
+    assert story.states == states
 
 
 def test_more_is_never_a_fall_and_no_state_if_nobody_knows_to_what_it_is_added() -> None:
@@ -167,15 +172,6 @@ def test_more_is_never_a_fall_and_no_state_if_nobody_knows_to_what_it_is_added()
         story.prints(owner, "Two more people have died")
     assert story.states == ["4"]
     assert against(story.ledger, story.state) == []
-
-
-def test_none_and_a_first_are_numbers() -> None:
-    story = Story(4)
-    for owner in "ab":
-        story.prints(owner, "No one has died")
-    for owner in "ab":
-        story.prints(owner, "A first patient has died")
-    assert story.states == ["0", "1"]
 
 
 def test_bounds_are_told_and_contradict_only_what_they_exclude() -> None:

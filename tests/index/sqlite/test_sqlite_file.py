@@ -17,11 +17,7 @@ from newsdesk import opened
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite_file import APPLICATION
-from scrapy_neardup.index.store import (
-    Call,
-    Client,
-    answers,
-)
+from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import DELIVERED
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
@@ -35,14 +31,14 @@ def file(sqlite_file: Path) -> Path:
     return sqlite_file
 
 
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
 @pytest.fixture
 def sql(file: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         yield connection
-
-
-def _content(file: Path) -> bytes:
-    return file.read_bytes()
 
 
 async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Article]:
