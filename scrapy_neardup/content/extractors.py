@@ -163,8 +163,7 @@ def _words_in_sentences(line: str) -> int:
         return 0
     if _WITHOUT_STOPS.search(line):
         return whole
-    sentences = map(count_words, _STOP.split(line)[:-1])
-    return sum(words for words in sentences if words <= _SENTENCE_WORDS)
+    return sum(words for words in map(count_words, _STOP.split(line)[:-1]) if words <= _SENTENCE_WORDS)
 
 
 BUILT_IN = {

@@ -223,5 +223,4 @@ def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operati
 
 
 def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
-    token = tokens[at]
-    return (token.text,) if token.kind == "word" else tuple([each.text for each in tokens[at : at + 2]])
+    return tuple([each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")]])

@@ -159,7 +159,7 @@ class _Codes(dict[str, tuple[int, ...]]):
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        pairs = [] if word.isascii() else _pairs(word)
+        pairs = [] if word.isascii() or max(word) < "\u0e00" else _pairs(word)  # Thai is the first of these scripts
         codes = tuple(map(_hash, pairs)) if pairs else (self._code_of(word),)
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = codes

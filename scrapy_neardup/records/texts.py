@@ -41,21 +41,18 @@ class StoredText(NamedTuple):
         title = " ".join(title[: 2 * _MOST_OF_TITLE].split())[:_MOST_OF_TITLE]
         end = len(text)
         if end > MOST_STORED:
-            ends = (found.end() for found in _END.finditer(text, MOST_STORED - _NEAR, MOST_STORED))
-            end = max(ends, default=MOST_STORED)
-        return cls(_encodable(title), _encodable(text[:end]), is_cut=end < len(text))
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+            near = _END.finditer(text, MOST_STORED - _NEAR, MOST_STORED)
+            end = max((found.end() for found in near), default=MOST_STORED)
+        title, kept = (each.encode("utf-8", "replace").decode() for each in (title, text[:end]))
+        return cls(title, kept, is_cut=end < len(text))
 
 
 def pack_text(text: StoredText) -> bytes:
     """Return the bytes that a store keeps of a text."""
     encoded = f"{text.title}\n{text.text}".encode()
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW)
-    checksum = zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")
-    return (_CUT if text.is_cut else _WHOLE) + checksum + packer.compress(encoded) + packer.flush()
+    head = (_CUT if text.is_cut else _WHOLE) + zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")
+    return head + packer.compress(encoded) + packer.flush()
 
 
 def unpack_text(packed: bytes) -> StoredText | None:

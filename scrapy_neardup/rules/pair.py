@@ -130,8 +130,11 @@ class Pair:
     def _compare(self, old: StoredText | None) -> Comparison | None:
         if old is None or self.new_text is None:
             return None
-        old_side = Side(old.title, old.text, language=self.old.language_code)
-        return compare(self._side(self.new, self.new_text), old_side, self.new.learned)
+        return compare(
+            self._side(self.new, self.new_text),
+            Side(old.title, old.text, language=self.old.language_code),
+            self.new.learned,
+        )
 
     def _side(self, record: Record, text: StoredText) -> Side:
         host = urlsplit(record.url.decode("utf-8", "replace")).netloc

@@ -85,8 +85,7 @@ class Sketcher(TextSketcher):
     def _fingerprint(self, document: Document, draft: Draft, origin: Origin) -> Fingerprint:
         sketch = draft.sketch
         assert sketch is not None
-        source_hash = origin.source_hash
-        salt = int.from_bytes(source_hash, "big") if self.by_source else 0
+        salt = int.from_bytes(origin.source_hash, "big") if self.by_source else 0
         is_boilerplate = bool(draft.left_out) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
@@ -106,13 +105,13 @@ class Sketcher(TextSketcher):
         # "$3" and "£3", "3" and "-3" would be equal.
         words = " ".join([*fold(document.title).casefold().split(), *signs_of(document.text)])
         language = packed_language(document.language)
-        vector = self.vector_means.centred(document.vector, language, source_hash)
+        vector = self.vector_means.centred(document.vector, language, origin.source_hash)
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
             text_hash=sketch.text_hash,
             url_hash=origin.url_hash,
-            source_hash=source_hash,
+            source_hash=origin.source_hash,
             identity_keys=tuple(keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
             sample_keys=_salted(sketch.signed.sample_keys, salt),

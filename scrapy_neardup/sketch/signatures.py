@@ -176,7 +176,9 @@ class SimHashSigner:
 
     def _sign(self, body: Body) -> SignedText:
         terms = Counter(body.tokens)
-        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
+        hashes = np.fromiter(
+            (xxhash.xxh3_64_intdigest(term.encode("utf-8", "surrogatepass")) for term in terms), np.uint64, len(terms)
+        )
         counts = np.fromiter(terms.values(), np.float64, len(terms))
         features = (hashes >> _HIGH).astype(np.uint32)
         weights = counts * self.frequencies.weights(features)
@@ -195,10 +197,6 @@ def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
 def block_keys(signature: bytes, bits: int) -> tuple[int, ...]:
     """Return the 32-bit keys of a signature: one for each of its blocks of so many bits."""
     return tuple(xxhash.xxh32_intdigest(block, number) for number, block in enumerate(split(signature, bits)))
-
-
-def _hash(term: str) -> int:
-    return xxhash.xxh3_64_intdigest(term.encode("utf-8", "surrogatepass"))
 
 
 # Cosines with the parts of a reference text

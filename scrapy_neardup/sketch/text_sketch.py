@@ -9,7 +9,7 @@ import json
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
@@ -182,8 +182,7 @@ def pack_sketch(sketch: TextSketch) -> bytes:
 
 def unpack_sketch(packed: bytes) -> TextSketch:
     """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
-    values: Any = _SKETCH.unpack(packed)
-    size, text_hash, content_hash, signature, lead, names, *numbers = values
+    size, text_hash, content_hash, signature, lead, names, *numbers = cast("Any", _SKETCH.unpack(packed))
     lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     return TextSketch(
         lines=frozenset(lines),

@@ -77,7 +77,7 @@ class _Holders:
         size = len(sentence.tokens)
 
         def rank(at: int) -> tuple[float, bool, int, int]:
-            """Return how well a sentence fits. A title that has all words but one fits no better than the sentence."""
+            # A title that has all words but one fits no better than the sentence.
             longer = max(size, self._lengths[at])
             return scores[at] / (4 + longer) ** 0.25, not self._is_taken[at], -abs(size - self._lengths[at]), -at
 

@@ -151,8 +151,7 @@ class Reading:
 
 def count_words(text: str) -> int:
     """Count the words of a text. Two characters of a script without spaces count as one word."""
-    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
-    return len(text.split()) + unspaced // 2
+    return len(text.split()) + (0 if text.isascii() else len(_UNSPACED.findall(text)) // 2)
 
 
 def has_words(text: str) -> bool:

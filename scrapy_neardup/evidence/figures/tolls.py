@@ -148,7 +148,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
 
 
 # Changes, ledger and news of a document read them, and a commit may be tried again.
-cached_tolls_of = lru_cache(maxsize=16)(tolls_of)
+cached_tolls_of = lru_cache(maxsize=64)(tolls_of)
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:

@@ -83,10 +83,16 @@ end
 local function posted(hashes)
     local keys, weights, least, size, version = take(), take(), tonumber(take()), tonumber(take()), take()
     local names, counts, postings, gone = take(), take(), take(), take()
+    local read, absent = {}, {}
+    for index = 1, hashes do
+        read[index] = { KEYS[tonumber(take())], take(), take(), take() }
+        if read[index][3] == '' then absent[#absent + 1] = read[index][1] end
+    end
+    local has_come = #absent > 0 and redis.call('EXISTS', unpack(absent)) > 0 -- most generations have no postings yet
     local hash, bits, seen, newest
     for index = 1, hashes do
-        hash, bits, seen, newest = KEYS[tonumber(take())], take(), take(), take()
-        local now = redis.call('HMGET', hash, 'bits', 'version')
+        hash, bits, seen, newest = unpack(read[index])
+        local now = (seen ~= '' or has_come) and redis.call('HMGET', hash, 'bits', 'version') or {}
         if (now[2] or '') ~= seen then
             if (now[1] or '') ~= bits then return false end
             if is_changed(hash, tonumber(bits), keys, weights, least, newest, size) then return false end

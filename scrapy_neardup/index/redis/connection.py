@@ -45,8 +45,12 @@ def connect(url: str, timeout: float) -> Redis:
 
     Use it in one event loop, with at most ``CONNECTIONS`` commands or pipelines under way.
     """
-    options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
-    options["max_connections"] = CONNECTIONS
+    options: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "protocol": 2,
+        "max_connections": CONNECTIONS,
+    }
     found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.

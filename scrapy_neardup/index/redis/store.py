@@ -193,12 +193,11 @@ async def server_facts(client: Redis, key: str) -> Facts:
         info = await client.info(**where)
     except ResponseError:
         return Facts({}, ("this user may not call INFO, so it is not known how the server evicts keys",))
-    name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version") or info.get("redis_version", "")
     limit = int(info.get("maxmemory", 0))
     policy = str(info.get("maxmemory_policy", "noeviction"))
     facts = {
-        "server": f"{name} {version}",
+        "server": f"{'Valkey' if 'valkey_version' in info else 'Redis'} {version}",
         "mode": str(info.get("redis_mode", info.get("server_mode", "standalone"))),
         "memory": f"{info.get('used_memory_human', '?')} of {info.get('maxmemory_human') if limit else 'no limit'}",
         "maxmemory-policy": policy,
