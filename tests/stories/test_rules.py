@@ -129,7 +129,7 @@ async def test_three_papers_break_in_a_language_that_has_four_once_it_is_known_f
      ("uk uk ru ru ru", "breaking"), ("uk en ru ru ru", "watch"),
      ("en EN en en EN", "watch"), ("en EN EN EN EN", "breaking")],
 )  # fmt: skip
-def test_of_other_languages_figures_and_copies_beside_reports_every_second_counts(languages: str, level: str) -> None:
+def test_of_other_languages_figures_and_copies_every_second_counts(languages: str, level: str | None) -> None:
     told = languages.replace("?", "").split(" ")
     assert sources(story(minutes(*range(0, 5 * len(told), 5)), languages=told), 0, 5) == level
 
