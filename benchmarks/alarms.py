@@ -119,6 +119,10 @@ def report_alarms(outcome: Outcome) -> None:
     head = ("alarm", "label", "sources", "minute of the fifth", "minute of the alarm", "why not before", "headline")
     print_table(f"{len(rows)} alarms", head, rows)
     print_table("What delays alarms", ("why", "alarms"), Counter(row[5] for row in rows).most_common())
+    updates = [(_reason(event), event) for event in outcome.events if event.level == "update"]
+    print_table("Updates", ("why", "updates"), Counter(why for why, _ in updates).most_common())
+    for report in (special_report(event) for why, event in updates if why == "development"):
+        print(f"- {report['headline']}: {report['lead']}")
 
 
 def _delay(event: StoryEvent) -> str:
@@ -136,6 +140,13 @@ def _delay(event: StoryEvent) -> str:
     if story.sources[4] - story.sources[0] >= BURST_SPAN:
         return "five sources took longer"
     return "no burst"
+
+
+def _reason(event: StoryEvent) -> str:
+    before = event.story.signalled
+    if event.story.developments > before.developments:
+        return "development"
+    return "ledger" if event.story.ledger.changed > before.states else "doubled"
 
 
 def report_labels(outcome: Outcome) -> None:

@@ -14,18 +14,18 @@ from urllib.parse import SplitResult, urlsplit
 if TYPE_CHECKING:
     from tldextract import TLDExtract
 
+# Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
-"""Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it."""
 _REMEMBERED_URLS = 4096
 _LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
 
+# Domains under which strangers publish, and that the list of public suffixes lacks.
 _PLATFORMS = frozenset(
     {"beehiiv.com", "ghost.io", "livejournal.com", "medium.com", "substack.com", "tumblr.com", "wordpress.com"}
 )
-"""Domains under which strangers publish, and that the list of public suffixes lacks."""
 
+# The owner of all hosts without a dot: only the network of the crawl knows them.
 LOCAL = "localhost"
-"""The owner of all hosts without a dot: only the network of the crawl knows them."""
 _NO_LETTER = re.compile(r"[\W_]+")
 # of the name of a publisher
 _FEWEST_WORDS = 2

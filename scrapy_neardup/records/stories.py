@@ -21,8 +21,8 @@ from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
+# Of members, of the counters and changes of stories, and of events on their way.
 VERSION = 14
-"""Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
     "member",
@@ -136,18 +136,18 @@ def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
 WATCH = 1
 BREAKING = 2
 ENDED = 4
+# Bits beside those of the levels: somebody has muted the story, and a page begins with a number of people harmed.
 MUTED = 8
 HARM = 16
-"""Bits beside those of the levels: somebody has muted the story, and a page begins with a number of people harmed."""
 
 LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
 
+# An entry of ``items_seen``: the second at which an item counts, and its document key.
 ITEM_BYTES = 12
-"""An entry of ``items_seen``: the second at which an item counts, and its document key."""
 
+# An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, its language, and 4 bytes
+# of the publisher that it names, or ``NO_OWNER``.
 SOURCE_BYTES = 14
-"""An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, its language, and 4 bytes
-of the publisher that it names, or ``NO_OWNER``."""
 
 COUNTERS = PackedFields(
     "story",
