@@ -37,10 +37,13 @@ from scrapy_neardup.index.redis.store import RedisStore
 from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.settings.presets import PRESETS
 from scrapy_neardup.sketch.signatures import band_keys, signature
 
 Entry = tuple[Fingerprint, Document]
-LANES, BANDS, ROWS, SAMPLES = 256, 38, 3, 12
+NEWS = PRESETS["news"]
+LANES = NEWS.num_perm
+SAMPLES = 12
 TOGETHER = 64
 DAY = 24 * 3600
 NOON = 1_700_000_000
@@ -118,7 +121,7 @@ def documents(count: int, seed: int = 1) -> Iterator[Entry]:
                 url_hash=generator.randbytes(8),
                 source_hash=origin.to_bytes(4, "big"),
                 identity_keys=identity_keys,
-                band_keys=band_keys(lanes[None], BANDS, ROWS)[0],
+                band_keys=band_keys(lanes[None], NEWS.bands, NEWS.rows)[0],
                 sample_keys=samples,
                 topic=terms.astype(">u2").tobytes(),
                 topic_keys=tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS]),
@@ -253,7 +256,7 @@ def measure_datasketch(count: int, hours: int) -> Measured:
         indexes = [
             MinHashLSH(
                 num_perm=LANES,
-                params=(BANDS, ROWS),
+                params=(NEWS.bands, NEWS.rows),
                 storage_config={"type": "redis", "basename": b"hour-%d" % hour, "redis": redis},
             )
             for hour in range(hours)
