@@ -112,6 +112,7 @@ _SOUNDS = (
     (re.compile("[\u090f\u0947]"), "\u0947"),
     (re.compile("[\u0908\u0940]"), "\u0940"),
     (re.compile("\u09c0"), "\u09bf"),
+    (re.compile("[\u09b6\u09b7]"), "\u09b8"),
     (re.compile("\u0981"), ""),
 )
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
@@ -432,10 +433,14 @@ def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     if len(shorter) < 4 or shorter[0] != longer[0]:
         return False
-    common = next((at for at, (x, y) in enumerate(zip(shorter, longer, strict=False)) if x != y), len(shorter))
+    common = _begin_alike(a, b)
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
-    if {a[-2:], b[-2:]} == {"er", "re"} and a[:-2] == b[:-2]:
-        return True  # "liter", "litre"
+    is_turned = sorted(a) == sorted(b) and common + 2 + _begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
+    return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
+
+
+def _begin_alike(a: str, b: str) -> int:
+    """Return how many letters of two words are equal before the first that is not."""
+    return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
