@@ -29,7 +29,6 @@ _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
-_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
 _LONGEST_SWAPPED = 4  # words
 _LONGEST_DATELINE = 5  # words
 
@@ -210,12 +209,9 @@ def _moved(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence
 
 
 def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
-    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
+    """Join the parts of one word of a script without spaces."""
     joined: list[_Operation] = []
     for first, end, start, stop in operations:
-        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
-        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
-            continue
         if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
             first, _, start, _ = joined.pop()
         joined.append((first, end, start, stop))
