@@ -15,7 +15,6 @@ from scrapy_neardup.evidence.tokens import (
     BOUNDS,
     CONJUNCTIONS,
     FIRM,
-    FIRST_SYLLABIC,
     FUNCTION_WORDS,
     INCREMENTS,
     OPPOSITES,
@@ -76,13 +75,11 @@ class Place(NamedTuple):
 
     @property
     def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite, such as "before" and "after", or a letter another one."""
+        """Return whether a small word became its opposite, such as "before" and "after"."""
         if not self.gone or not self.came or self.size > 2:
             return False
         pairs = [{old.text, new.text} for old in self.gone for new in self.came if old.text != new.text]
-        letters = [each for pair in pairs for each in pair if len(each) == 1 and each < FIRST_SYLLABIC]
-        are_letters = len(pairs) == 1 and len(letters) == 2 and FUNCTION_WORDS.isdisjoint(letters)
-        return are_letters or any(pair <= words for pair in pairs for words in OPPOSITES)
+        return any(pair <= words for pair in pairs for words in OPPOSITES)
 
     @property
     def is_other_bound(self) -> bool:
