@@ -31,7 +31,8 @@ from scrapy_neardup.evidence.sentence_values import (
     may_name,
     values_of,
 )
-from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, is_same_word, is_unspaced, names_of, tokens_of
+from scrapy_neardup.evidence.spellings import is_same_word
+from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, is_unspaced, names_of, tokens_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 

@@ -15,7 +15,6 @@ from scrapy_neardup.evidence.tokens import (
     BOUNDS,
     CONJUNCTIONS,
     FIRM,
-    FIRST_SYLLABIC,
     FUNCTION_WORDS,
     INCREMENTS,
     OPPOSITES,
@@ -29,7 +28,6 @@ _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
-_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
 _LONGEST_SWAPPED = 4  # words
 _LONGEST_DATELINE = 5  # words
 
@@ -77,13 +75,11 @@ class Place(NamedTuple):
 
     @property
     def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite, such as "before" and "after", or a letter another one."""
+        """Return whether a small word became its opposite, such as "before" and "after"."""
         if not self.gone or not self.came or self.size > 2:
             return False
         pairs = [{old.text, new.text} for old in self.gone for new in self.came if old.text != new.text]
-        letters = [each for pair in pairs for each in pair if len(each) == 1 and each < FIRST_SYLLABIC]
-        are_letters = len(pairs) == 1 and len(letters) == 2 and FUNCTION_WORDS.isdisjoint(letters)
-        return are_letters or any(pair <= words for pair in pairs for words in OPPOSITES)
+        return any(pair <= words for pair in pairs for words in OPPOSITES)
 
     @property
     def is_other_bound(self) -> bool:
@@ -210,12 +206,9 @@ def _moved(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence
 
 
 def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
-    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
+    """Join the parts of one word of a script without spaces."""
     joined: list[_Operation] = []
     for first, end, start, stop in operations:
-        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
-        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
-            continue
         if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
             first, _, start, _ = joined.pop()
         joined.append((first, end, start, stop))

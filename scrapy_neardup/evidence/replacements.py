@@ -6,6 +6,7 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.places import SHORT, Place
+from scrapy_neardup.evidence.spellings import are_synonyms, is_same_word, is_spelled
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
@@ -16,9 +17,6 @@ from scrapy_neardup.evidence.tokens import (
     SAY_NOTHING,
     Token,
     TokenKind,
-    are_synonyms,
-    is_same_word,
-    is_spelled,
     is_unspaced,
     piece_of,
     say_nothing,

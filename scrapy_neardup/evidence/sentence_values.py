@@ -14,6 +14,7 @@ from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS, UNITS, all_languages
 from scrapy_neardup.evidence.replacements import form_of
+from scrapy_neardup.evidence.spellings import is_same_word
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     BEFORE_MONEY,
@@ -22,7 +23,6 @@ from scrapy_neardup.evidence.tokens import (
     FUNCTION_WORDS,
     INCREMENTS,
     Token,
-    is_same_word,
     is_unspaced,
 )
 

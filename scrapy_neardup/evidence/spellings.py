@@ -1,0 +1,128 @@
+"""Whether two words are two spellings, or two forms, of one word.
+
+Words are recognised by their letters, and names by their skeleton (see ``names``). ``wording.json`` has synonyms.
+"""
+
+import re
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any
+
+from scrapy_neardup.evidence.figures.counted import meaning_of
+from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
+from scrapy_neardup.evidence.names import skeleton
+from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, OPPOSITES, SPELLED, Token
+
+_TABLE: dict[str, Any] = read_table("wording.json")
+_SYNONYMS = [re.compile(words.replace(" ", "|").replace("*", r"\w*")) for words in _TABLE["synonyms"].split("|")]
+_PRIVATIVE = tuple(_TABLE["privative"].split())
+_DUAL = ("\u064a\u0646", "\u0627\u0646")
+# Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
+_SOUNDS = (
+    (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
+    (re.compile("\u092f(?=[\u0947\u0940])"), ""),
+    (re.compile("[\u090f\u0947]"), "\u0947"),
+    (re.compile("[\u0908\u0940]"), "\u0940"),
+    (re.compile("\u09c0"), "\u09bf"),
+    (re.compile("[\u09b6\u09b7]"), "\u09b8"),
+    (re.compile("\u0981"), ""),
+)
+_ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
+_ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
+_ARABIC = ("\u0600", "\u06ff")
+# shares of the longer of two spellings
+_SAME_BEGINNING = 0.6
+_SAME_LETTERS = 0.85
+_LEAST_SCALE = 5  # letters of a number word at the end of another one
+_LEAST_CONSONANTS = 3
+_INFIXES = "maya", "meye", "may", "mey", "ma", "me", "uli"
+
+
+def is_spelled(word: str, token: Token) -> bool:
+    """Return whether a word without its spaces is a token, or the same number in words: "twentyone" and 21."""
+    return word == token.text or (token.kind == "number" and word in SPELLED.get(token.text, ()))
+
+
+def is_same_word(old: Token, new: Token) -> bool:
+    """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
+    if old.kind == new.kind == "time" and not any(map(str.isdigit, old.text + new.text)):
+        shorter, longer = sorted((old.text, new.text), key=len)
+        return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
+    if is_spelled(old.text, new) or is_spelled(new.text, old):
+        return True
+    if old.kind in FIRM or new.kind in FIRM:
+        return old.text == new.text and old.kind == new.kind
+    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and _ARABIC_PREFIX.sub("", old.text).startswith(new.text):
+        return True  # "Miller" became "M."; the other way round, somebody is named
+    if "name" in (old.kind, new.kind):
+        return _are_one_name(old.text, new.text)
+    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+
+
+def _are_one_name(a: str, b: str) -> bool:
+    """Decide whether two names are spellings of one. Of short ones the beginning tells: not "Jan", "Jon"."""
+    consonants = skeleton(a)
+    size = 1 if len(consonants) >= _LEAST_CONSONANTS else max(2, len(a) - 2, len(b) - 2)
+    begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
+    return begin_alike and consonants == skeleton(b) != "" and {a, b} not in OPPOSITES
+
+
+def are_synonyms(old: str, new: str) -> bool:
+    """Return whether two words say the same, as "began" and "started" do."""
+    return any(words.fullmatch(old) and words.fullmatch(new) for words in _SYNONYMS)
+
+
+def _is_other_form(a: str, b: str) -> bool:
+    """Decide whether words that are spelled alike do not mean the same.
+
+    In Polish a letter tells those who are missing from the dead, in Turkish "not" is inside of words: "kapatilacagi",
+    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened. In
+    Hungarian a number is one word: "negyvenmilliard", "negymilliard".
+    """
+    meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
+    shorter, longer = sorted((a, b), key=len)
+    is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
+    end = a[-_LEAST_SCALE:]
+    is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
+    is_opposite = a != b and any(words >= {a, b} for words in OPPOSITES)
+    # "Man" and "two men" in Arabic, "valid" and "invalid" in Turkish.
+    is_other = any(shorter + each == longer for each in _DUAL) or a.endswith(_PRIVATIVE) != b.endswith(_PRIVATIVE)
+    means_other = is_opposite or is_negated or is_other or (is_number and a != b)
+    return means_other or (len(meanings) > 1 and meanings[0] != meanings[1])
+
+
+@lru_cache(1 << 14)
+def _are_alike(a: str, b: str) -> bool:
+    """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
+    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+        stems = [_ARABIC_PREFIX.sub("", word) for word in (a, b)]
+        shorter, longer = sorted((a, b), key=len)
+        is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+        is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
+        return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
+    sounds = [_sounds_of(word) for word in (a, b)]
+    return sounds[0] == sounds[1] or _have_like_letters(a, b)
+
+
+def _sounds_of(word: str) -> str:
+    if word[0] >= FIRST_SYLLABIC:
+        for spelling, sound in _SOUNDS:
+            word = spelling.sub(sound, word)
+    return word
+
+
+def _have_like_letters(a: str, b: str) -> bool:
+    shorter, longer = sorted((a, b), key=len)
+    if len(shorter) < 4 or shorter[0] != longer[0]:
+        return False
+    common = _begin_alike(a, b)
+    if common >= max(4, _SAME_BEGINNING * len(longer)):
+        return True
+    is_turned = sorted(a) == sorted(b) and common + 2 + _begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
+    matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
+    return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
+
+
+def _begin_alike(a: str, b: str) -> int:
+    """Return how many letters of two words are equal before the first that is not."""
+    return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
