@@ -18,9 +18,10 @@ _GAP = 2  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
+_FAR_BACK = 12
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.VICTIMS, FigureKind.CASES)  # before "second": "جثة ثانية", "kasus kedua"
 _PERSON_SIGNS = ("名", "人", "位")  # behind numbers of people
-_ADDING = WORDS["adding ahead"] | WORDS["adding behind"]
+_ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS))
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS))
 
@@ -53,7 +54,7 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
     for place, phrase in zip(marks, phrases, strict=True):
         mark = tokens[place]
         ahead = [*takewhile(lambda token: token not in _BORDERS, tokens[place + 1 : place + 1 + _FAR])]
-        back = [*takewhile(lambda token: token not in _PAUSES, tokens[:place][: -_FAR - 1 : -1])]
+        back = [*takewhile(lambda token: token not in _PAUSES, tokens[:place][: -_FAR_BACK - 1 : -1])]
         if mark == "xxnone" and not cues.says["none behind"].search(phrase):
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
@@ -94,7 +95,7 @@ def _is_denied(side: Sequence[str], found: tuple[int, int, Meaning], *, is_back:
     """Decide whether "no" goes with a word: not in "no new cases"."""
     place, distance, meaning = found
     is_new = not _ADDING.isdisjoint(side[: place + _NEAR])
-    reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
+    reach = _NEAR if meaning.word_class == "nouns" else len(side)
     return not is_new and COMMA not in side[:place] and distance <= reach
 
 
@@ -142,7 +143,7 @@ def _counted_as_others(
     if not kind:
         return 0, []
     is_changed = bool(old) or is_correction
-    if is_changed and len(numbers) == 1:
+    if old and len(numbers) == 1:
         return kind, numbers
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
     counted = [*filter(lambda each: _counts_people(words, each), more)]

@@ -345,7 +345,7 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind: int = _OF_HEAD.get(label) or kind_of(label)
-    if kind in _MAY_DIE and has_died(words[each.end : each.end + _REACH]):
+    if kind in _MAY_DIE and each.figure.value != "0" and has_died(words[each.end : each.end + _REACH]):
         return FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
