@@ -65,11 +65,12 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
-    has_person = not PERSONS.isdisjoint((*ahead[:_NEAR], *back[:_NEAR]))
+    near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
+    has_person = not PERSONS.isdisjoint((*near, *back[:1]))
     goes_with = _is_denied if mark == "xxnone" else _is_ordinal_of
     sides = []
-    for side, others, near in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
-        found = nearest_meaning(side, others, near)
+    for side, others, part in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
+        found = nearest_meaning(side, others, part)
         is_known = found is not None and cues.says["harm"].search(side[found[0]])
         if found and is_known and goes_with(side, found, is_back=side is back, has_person=has_person):
             sides.append((found[1], side[found[0] :], found[2]))
@@ -178,11 +179,12 @@ def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tu
     kinds = {
         each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0"
     }
-    if not kinds - {FigureKind.VICTIMS}:
+    is_of_words = not kinds - {FigureKind.VICTIMS}
+    if is_of_words:
         kinds = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, words)))}
     kinds -= {FigureKind.VICTIMS}
     kind = min(kinds) if len(kinds) == 1 else subject
-    return kind, kind == subject
+    return kind, is_of_words and kind == subject
 
 
 def _counts_people(words: Sequence[str], each: Placed) -> bool:

@@ -314,7 +314,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_first = each == sentence.placed[0]
         is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and not is_first)
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
-            is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first])
+            is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(kind, *_bounds(each, low, said, cues), is_increment, sentence.is_correction, sentence.text)
         kinds.add(kind)
 
