@@ -118,6 +118,8 @@ def newest_values(
     words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool
 ) -> tuple[list[Placed], bool]:
     """Return the figures of a sentence without old values, and whether they correct these."""
+    if not any(map(meaning_of, words)):
+        return [*placed], is_correction
     old = _old_values(words, placed, cues)
     is_correction |= any(cues.says["not"].search(around(words, each)) for each in old)
     kind, counted = _counted_as_others(words, placed, old, cues, is_correction=is_correction)

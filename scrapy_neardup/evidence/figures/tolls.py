@@ -135,7 +135,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     told: list[Toll] = []
     before = head[0]
     for number, sentence in enumerate(chain(head, read)):
-        if number >= len(head) and not told:
+        if number == len(head) and not any(toll.low for toll in told):
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
