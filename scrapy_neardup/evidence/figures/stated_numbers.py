@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile, zip_longest
 
 from scrapy_neardup.evidence.figures.counted import PEOPLE, PERSONS, FigureKind, Meaning, meaning_of, nearest_meaning
-from scrapy_neardup.evidence.figures.figure import Figure, Placed
+from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
 from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
 from scrapy_neardup.evidence.figures.toll_words import CLAUSE, ENDS, MARKS, Cues, has_died
 
@@ -18,7 +18,6 @@ _GAP = 2  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
-_FAR_BACK = 12
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.VICTIMS, FigureKind.CASES)  # before "second": "جثة ثانية", "kasus kedua"
 _PERSON_SIGNS = ("名", "人", "位")  # behind numbers of people
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
@@ -54,7 +53,7 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
     for place, phrase in zip(marks, phrases, strict=True):
         mark = tokens[place]
         ahead = [*takewhile(lambda token: token not in _BORDERS, tokens[place + 1 : place + 1 + _FAR])]
-        back = [*takewhile(lambda token: token not in _PAUSES, tokens[:place][: -_FAR_BACK - 1 : -1])]
+        back = [*takewhile(lambda token: token not in _PAUSES, tokens[:place][: -_FAR - 1 : -1])]
         if mark == "xxnone" and not cues.says["none behind"].search(phrase):
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
@@ -96,7 +95,7 @@ def _is_denied(side: Sequence[str], found: tuple[int, int, Meaning], *, is_back:
     """Decide whether "no" goes with a word: not in "no new cases"."""
     place, distance, meaning = found
     is_new = not _ADDING.isdisjoint(side[: place + _NEAR])
-    reach = _NEAR if meaning.word_class == "nouns" else len(side)
+    reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
     return not is_new and COMMA not in side[:place] and distance <= reach
 
 
@@ -129,7 +128,7 @@ def newest_values(
             each = each._replace(figure=each.figure._replace(kind=kind))
         if each not in old:
             newest.append(each)
-    least = min((int(each.figure.value) for each in old if each.figure.value.isdigit()), default=0)
+    least = min((float(each.figure.value) for each in old if is_plain(each.figure.value)), default=0.0)
     return newest, is_correction or any(_is_below(each, least) for each in newest)
 
 
@@ -194,6 +193,7 @@ def _counts_people(words: Sequence[str], each: Placed) -> bool:
     return each.figure.kind == PEOPLE or following in PERSONS or following.startswith(_PERSON_SIGNS)
 
 
-def _is_below(each: Placed, old: int) -> bool:
+def _is_below(each: Placed, old: float) -> bool:
     """Decide whether a figure is lower than an old value, although the dead and the injured do not become fewer."""
-    return each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED) and int(each.figure.value) < old
+    kind, value = each.figure.kind, each.figure.value
+    return kind in (FigureKind.DEAD, FigureKind.INJURED) and is_plain(value) and float(value) < old
