@@ -66,7 +66,7 @@ _ENDS = _BORDERS | WORDS["and"]
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
 _AGE = re.compile(
-    "year-?old|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
+    "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
 )
 # words behind a number
 _REACH_OF_VERBS = 7

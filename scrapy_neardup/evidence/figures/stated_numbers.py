@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile, zip_longest
 
 from scrapy_neardup.evidence.figures.counted import PEOPLE, PERSONS, FigureKind, Meaning, meaning_of, nearest_meaning
-from scrapy_neardup.evidence.figures.figure import Figure, Placed
+from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
 from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
 from scrapy_neardup.evidence.figures.toll_words import CLAUSE, ENDS, MARKS, Cues, has_died
 
@@ -20,7 +20,7 @@ _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.VICTIMS, FigureKind.CASES)  # before "second": "جثة ثانية", "kasus kedua"
 _PERSON_SIGNS = ("名", "人", "位")  # behind numbers of people
-_ADDING = WORDS["adding ahead"] | WORDS["adding behind"]
+_ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS))
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS))
 
@@ -64,11 +64,12 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
-    has_person = not PERSONS.isdisjoint((*ahead[:_NEAR], *back[:_NEAR]))
+    near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
+    has_person = not PERSONS.isdisjoint((*near, *back[:1]))
     goes_with = _is_denied if mark == "xxnone" else _is_ordinal_of
     sides = []
-    for side, others, near in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
-        found = nearest_meaning(side, others, near)
+    for side, others, part in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
+        found = nearest_meaning(side, others, part)
         is_known = found is not None and cues.says["harm"].search(side[found[0]])
         if found and is_known and goes_with(side, found, is_back=side is back, has_person=has_person):
             sides.append((found[1], side[found[0] :], found[2]))
@@ -116,6 +117,8 @@ def newest_values(
     words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool
 ) -> tuple[list[Placed], bool]:
     """Return the figures of a sentence without old values, and whether they correct these."""
+    if not any(map(meaning_of, words)):
+        return [*placed], is_correction
     old = _old_values(words, placed, cues)
     is_correction |= any(cues.says["not"].search(around(words, each)) for each in old)
     kind, counted = _counted_as_others(words, placed, old, cues, is_correction=is_correction)
@@ -125,7 +128,7 @@ def newest_values(
             each = each._replace(figure=each.figure._replace(kind=kind))
         if each not in old:
             newest.append(each)
-    least = min((int(each.figure.value) for each in old if each.figure.value.isdigit()), default=0)
+    least = min((float(each.figure.value) for each in old if is_plain(each.figure.value)), default=0.0)
     return newest, is_correction or any(_is_below(each, least) for each in newest)
 
 
@@ -142,7 +145,7 @@ def _counted_as_others(
     if not kind:
         return 0, []
     is_changed = bool(old) or is_correction
-    if is_changed and len(numbers) == 1:
+    if old and len(numbers) == 1:
         return kind, numbers
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
     counted = [*filter(lambda each: _counts_people(words, each), more)]
@@ -177,11 +180,12 @@ def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tu
     kinds = {
         each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0"
     }
-    if not kinds - {FigureKind.VICTIMS}:
+    is_of_words = not kinds - {FigureKind.VICTIMS}
+    if is_of_words:
         kinds = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, words)))}
     kinds -= {FigureKind.VICTIMS}
     kind = min(kinds) if len(kinds) == 1 else subject
-    return kind, kind == subject
+    return kind, is_of_words and kind == subject
 
 
 def _counts_people(words: Sequence[str], each: Placed) -> bool:
@@ -189,6 +193,7 @@ def _counts_people(words: Sequence[str], each: Placed) -> bool:
     return each.figure.kind == PEOPLE or following in PERSONS or following.startswith(_PERSON_SIGNS)
 
 
-def _is_below(each: Placed, old: int) -> bool:
+def _is_below(each: Placed, old: float) -> bool:
     """Decide whether a figure is lower than an old value, although the dead and the injured do not become fewer."""
-    return each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED) and int(each.figure.value) < old
+    kind, value = each.figure.kind, each.figure.value
+    return kind in (FigureKind.DEAD, FigureKind.INJURED) and is_plain(value) and float(value) < old

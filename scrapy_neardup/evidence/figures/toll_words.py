@@ -96,8 +96,8 @@ def is_death_of(before: Sequence[str]) -> bool:
     return meaning is not None and meaning.kind is FigureKind.DEAD
 
 
-def is_beside_other(kind: int, before: Sequence[str]) -> bool:
+def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:
     """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
-    told = {meaning.kind for meaning in filter(None, map(meaning_of, before))}
+    told = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, before)))}
     places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
     return kind is not FigureKind.DEAD and not told <= {kind, *places}

@@ -135,7 +135,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     told: list[Toll] = []
     before = head[0]
     for number, sentence in enumerate(chain(head, read)):
-        if number >= len(head) and not told:
+        if number == len(head) and not any(toll.low for toll in told):
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
@@ -314,7 +314,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_first = each == sentence.placed[0]
         is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and not is_first)
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
-            is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first])
+            is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(kind, *_bounds(each, low, said, cues), is_increment, sentence.is_correction, sentence.text)
         kinds.add(kind)
 
@@ -345,7 +345,7 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind: int = _OF_HEAD.get(label) or kind_of(label)
-    if kind in _MAY_DIE and has_died(words[each.end : each.end + _REACH]):
+    if kind in _MAY_DIE and each.figure.value != "0" and has_died(words[each.end : each.end + _REACH]):
         return FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)

@@ -155,18 +155,18 @@ def many_scores_and_one_toll(number: int = 35) -> list[dict[str, Any]]:
             row |= {"neardup_match": own[0]["url"], "neardup_changes": "score: 1-0 -> 2-0"}
         rows += own
     for at, changes in ((10, "$: 5 -> 7"), (20, "dead: 4 -> 9")):
-        key = {"neardup_story": f"{at:015x}f", "published": START}
+        key = {"neardup_story": f"{at:015x}f", "published": START + 60}
         rows += [item(at, **key), item(at + 1, "update", **key, neardup_match=item(at)["url"], neardup_changes=changes)]
     return rows
 
 
 def test_what_happened_to_people_comes_before_large_stories_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
     (news, *_) = news_in(many_scores_and_one_toll(), tmp_path)
-    assert [figures[0].words for _, figures in news.figures][:3] == [
-        "9 dead, was 4",
-        "7 $, was 5",
-        "score: 2-0, was 1-0",
-    ]
+    told = ["9 dead, was 4", "7 $, was 5", "score: 2-0, was 1-0"]
+    assert [figures[0].words for _, figures in news.figures][:3] == told
+    digest = digest_of(tmp_path, now=START + DAY + 50).get_content()
+    assert re.findall(r"\* [^:]+: (.+) \(first", digest)[:3] == told
+    assert "7 more stories with changed figures: --most 37" in digest
     firsts = [figures[0].first.time or 0 for _, figures in news.figures[2:]]
     assert firsts == sorted(firsts, reverse=True)
     page = page_of(tmp_path)
