@@ -49,15 +49,16 @@ _FEWEST_OF_TITLE = 4
 _BRIEF = 100  # terms of a story: of a shorter one a report has other words
 _LEAST_SHARE_OF_BRIEF = 0.6
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
-_COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
+_COUNTED_ANEW = 13.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
 _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _MEASURES = frozenset(UNITS.values())
+_SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
-_THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})[ .,](?=(?:[0-9]{3}[ .,])*[0-9]{3}(?![0-9]))")
+_THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})(?:[ .,]|, )(?=(?:[0-9]{3}(?:[ .,]|, ))*[0-9]{3}(?![0-9]))")
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
 _SIZE = re.compile(
@@ -138,13 +139,13 @@ def _is_recounted(
         weight >= (of_unit if unit else of_others) and unit == other and _differ(old, new)
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
-        if new not in known and old not in numbers and (unit or len(new) > 2)
+        if new not in known and old not in numbers and unit not in _SPANS and (unit or len(new) > 2)
     )
 
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
-    tokens = tokens_of(_ASIDE.sub("", line), language)
+    tokens = tokens_of(_THOUSANDS.sub(r"\1", _ASIDE.sub("", line)), language)
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
     numbers: dict[str, str] = {}
     unit = ""
@@ -253,7 +254,7 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
 
 
 def _value(number: re.Match[str]) -> str:
-    """Return a number as a word: a large one in three digits behind how many it has, however it is written."""
+    """Return a number as a word: a large one, however it is written, is rounded to two digits behind their number."""
     digits, decimals, space, word = number.groups(default="")
     scale = all_languages().scales.get(word.casefold(), 0)
     if scale:
@@ -261,7 +262,7 @@ def _value(number: re.Match[str]) -> str:
         digits = (digits + decimals).lstrip("0")
         word = ""
     if len(digits) > _PLAIN:
-        digits = f"0{len(digits)}{digits[:3]}"
+        digits = f"0{len(digits)}{round(int(digits[:3]), -1)}"
     elif decimals.strip("0") and not scale:
         digits = f"0{digits}{decimals.rstrip('0')}"
     return f" {digits} {space}{word}"  # "N200" and "2bn" are a figure and a word
