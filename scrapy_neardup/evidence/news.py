@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
-from scrapy_neardup.evidence.tokens import BEFORE_MONEY, CONJUNCTIONS, SAY_NOTHING, tokens_of
+from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -145,19 +145,16 @@ def _is_recounted(
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
-    tokens = tokens_of(_THOUSANDS.sub(r"\1", _ASIDE.sub("", line)), language)
+    line = _THOUSANDS.sub(r"\1", _ASIDE.sub("", line))
+    tokens = [each for each in tokens_of(line, language) if each.text != "us"]  # "50 US dollars"
+    units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
-    numbers: dict[str, str] = {}
-    unit = ""
-    for each, before in zip(reversed(tokens), [*signs[-2::-1], ""], strict=True):
-        if each.kind == "number":
-            if is_plain(each.value):
-                numbers[each.value] = unit or before
-        elif each.kind == "unit":
-            unit = each.text
-        elif each.text not in BEFORE_MONEY | CONJUNCTIONS:  # "between 30 and 50 US dollars"
-            unit = UNITS.get(each.text, "")
-    return numbers
+    beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
+    return {
+        each.value: behind or before
+        for each, before, behind in beside
+        if each.kind == "number" and is_plain(each.value)
+    }
 
 
 def _differ(old: str, new: str) -> bool:
