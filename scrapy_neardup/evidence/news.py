@@ -204,7 +204,8 @@ def news_among(
     counted = {
         at
         for at, codes in left.items()
-        if any(code & FIGURE and code % NAME not in known for code in codes)
+        if at < _PLACES
+        and any(code & FIGURE and code % NAME not in known for code in codes)
         and _counts_anew(sentences[at], known, language)
     }
     news: list[str] = []
