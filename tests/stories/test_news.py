@@ -210,8 +210,8 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     ("new", "is_news"),
     [
         ("The port of Skerrow pays the $500,000 to the dock workers of the harbour.", True),
-        ("The port of Skerrow pays $0.3 million to the dock workers of the harbour.", False),
-        ("The port of Skerrow pays 66-year-old dock workers of the 150-metre harbour at 8.45am.", False),
+        ("The port of Skerrow pays the rope and the 150-strong dock workers of the harbour.", False),
+        ("The port of Skerrow pays the rope and the dock workers of the harbour at 8.45am.", False),
         ("The port of Skerrow pays 200 metres of rope to the dock workers of the harbour.", False),
         ("The port of Skerrow pays the dock workers of the harbour on June 17.", False),
         ("The port of Skerrow pays the dock workers: call 555-1234 or 0712345678.", False),
