@@ -210,8 +210,8 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     ("new", "is_news"),
     [
         ("The port of Skerrow pays the $500,000 to the dock workers of the harbour.", True),
-        ("The port of Skerrow pays the rope and the 150-strong dock workers of the harbour.", False),
-        ("The port of Skerrow pays the rope and the dock workers of the harbour at 8.45am.", False),
+        ("The port of Skerrow pays Halvorsen, the rope and the 150-strong dock workers of the harbour.", False),
+        ("The port of Skerrow pays Halvorsen, the rope and the dock workers of the harbour at 8.45am.", False),
         ("The port of Skerrow pays 200 metres of rope to the dock workers of the harbour.", False),
         ("The port of Skerrow pays the dock workers of the harbour on June 17.", False),
         ("The port of Skerrow pays the dock workers: call 555-1234 or 0712345678.", False),
@@ -219,7 +219,9 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     ],
 )
 def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None:
-    told = told_by("", "The port of Skerrow pays $300,000 to the dock workers of the harbour, and a rope.", "en")
+    told = told_by(
+        "", "The port of Skerrow pays $300,000 to the dock workers of the harbour, and Halvorsen a rope.", "en"
+    )
     assert news_among([new], "Port of Skerrow pays", told, language="en") == ((new,) if is_news else ())
 
 
