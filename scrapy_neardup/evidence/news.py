@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
-from scrapy_neardup.evidence.tokens import BEFORE_MONEY, CONJUNCTIONS, SAY_NOTHING, tokens_of
+from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -49,15 +49,16 @@ _FEWEST_OF_TITLE = 4
 _BRIEF = 100  # terms of a story: of a shorter one a report has other words
 _LEAST_SHARE_OF_BRIEF = 0.6
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
-_COUNTED_ANEW = 16.0  # the score of a sentence that is known but for a figure
+_COUNTED_ANEW = 13.0  # the score of a sentence that is known but for a figure
 _HISTORY = 0.4
 _LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _MEASURES = frozenset(UNITS.values())
+_SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
-_THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})[ .,](?=(?:[0-9]{3}[ .,])*[0-9]{3}(?![0-9]))")
+_THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})(?:[ .,]|, )(?=(?:[0-9]{3}(?:[ .,]|, ))*[0-9]{3}(?![0-9]))")
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
 _SIZE = re.compile(
@@ -138,25 +139,22 @@ def _is_recounted(
         weight >= (of_unit if unit else of_others) and unit == other and _differ(old, new)
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
-        if new not in known and old not in numbers and (unit or len(new) > 2)
+        if new not in known and old not in numbers and unit not in _SPANS and (unit or len(new) > 2)
     )
 
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
-    tokens = tokens_of(_ASIDE.sub("", line), language)
+    line = _THOUSANDS.sub(r"\1", _ASIDE.sub("", line))
+    tokens = [each for each in tokens_of(line, language) if each.text != "us"]  # "50 US dollars"
+    units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
-    numbers: dict[str, str] = {}
-    unit = ""
-    for each, before in zip(reversed(tokens), [*signs[-2::-1], ""], strict=True):
-        if each.kind == "number":
-            if is_plain(each.value):
-                numbers[each.value] = unit or before
-        elif each.kind == "unit":
-            unit = each.text
-        elif each.text not in BEFORE_MONEY | CONJUNCTIONS:  # "between 30 and 50 US dollars"
-            unit = UNITS.get(each.text, "")
-    return numbers
+    beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
+    return {
+        each.value: behind or before
+        for each, before, behind in beside
+        if each.kind == "number" and is_plain(each.value)
+    }
 
 
 def _differ(old: str, new: str) -> bool:
@@ -206,7 +204,8 @@ def news_among(
     counted = {
         at
         for at, codes in left.items()
-        if any(code & FIGURE and code % NAME not in known for code in codes)
+        if at < _PLACES
+        and any(code & FIGURE and code % NAME not in known for code in codes)
         and _counts_anew(sentences[at], known, language)
     }
     news: list[str] = []
@@ -253,7 +252,7 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
 
 
 def _value(number: re.Match[str]) -> str:
-    """Return a number as a word: a large one in three digits behind how many it has, however it is written."""
+    """Return a number as a word: a large one, however it is written, is rounded to two digits behind their number."""
     digits, decimals, space, word = number.groups(default="")
     scale = all_languages().scales.get(word.casefold(), 0)
     if scale:
@@ -261,7 +260,7 @@ def _value(number: re.Match[str]) -> str:
         digits = (digits + decimals).lstrip("0")
         word = ""
     if len(digits) > _PLAIN:
-        digits = f"0{len(digits)}{digits[:3]}"
+        digits = f"0{len(digits)}{round(int(digits[:3]), -1)}"
     elif decimals.strip("0") and not scale:
         digits = f"0{digits}{decimals.rstrip('0')}"
     return f" {digits} {space}{word}"  # "N200" and "2bn" are a figure and a word

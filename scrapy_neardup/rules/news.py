@@ -1,6 +1,6 @@
 """What a document tells that its story did not: the sentences of ``neardup_news``."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from time import gmtime
 
@@ -18,7 +18,6 @@ MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 _LARGE = 1000  # such a number is told for one thing
-_DAY = 24 * 3600
 
 
 def with_news(
@@ -64,18 +63,16 @@ def _news_of(
         and (each.low < _LARGE or new_terms(f"{each.low:f}", told, ""))
         for kind in (each.kind, PEOPLE)  # "six students were crushed"
     }
-    new_values = _with_tolls(join.sentences, new_tolls, join.language) if new_tolls else []
+    new_values = [
+        each
+        for each in join.sentences
+        if new_tolls and any((one.kind, one.value) in new_tolls for one in find_figures(each, join.language))
+    ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    days = {gmtime(document.seen_at - ago).tm_mday for ago in (0, _DAY)}
-    known = {*told, *told_by("", " ".join(map(str, days)))}  # "on 18 November" tells when the page was printed
+    day = gmtime(document.seen_at).tm_mday  # "on 18 November" tells when the page was printed
+    known = {*told, *told_by("", f"{day} {day - 1}")}
     return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
-
-
-def _with_tolls(sentences: Sequence[str], tolls: Collection[tuple[int, str]], language: str) -> list[str]:
-    """Return the sentences that have one of these figures, each given by its kind and its value."""
-    figures = {each: find_figures(each, language) for each in sentences}
-    return [each for each in sentences if any((one.kind, one.value) in tolls for one in figures[each])]
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:

@@ -15,6 +15,7 @@ SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with 
         (HEADLINE, f"Four dead in river fever outbreak\n{SENTENCE}", SENTENCE),
         (HEADLINE, f"{SENTENCE} Nobody was hurt.\nThe ferry of Brackwater sails again.", SENTENCE),
         (HEADLINE, f"The old ferry of Brackwater is for sale again.\n{HEADLINE}\n{SENTENCE}", SENTENCE),
+        (HEADLINE, f"In Brackwater a ferry was for sale in spring.\n{SENTENCE}", SENTENCE),
         (HEADLINE, TEASER, ""),
         (f"{HEADLINE}, 4 hurt", "In Brackwater a ferry floated free, and 9 passengers were hurt.", ""),
         (HEADLINE, f"{HEADLINE} and more pictures of the day", ""),

@@ -190,21 +190,14 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
     assert own_sentences(f"{line}\n{NEWS}", (line,) if line.startswith("Sub") else (), ()) == (NEWS,)
 
 
-MORE = " ".join(f"{letter}{other}word" for letter in "abcdefghij" for other in "abcdefghij")
-
-
 @pytest.mark.parametrize(
     ("told", "new", "is_news"),
     [
         ("The port of Skerrow pays N200 million.", "The port of Skerrow pays 200 million.", False),
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
         ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
-        ("The port of Skerrow lost 12 sailors." + MORE, "Police arrested owner Halvorsen of the Halcyon barge.", True),
-        (
-            "Skerrow police seized the Halcyon barge.",
-            "Skerrow police arrested owner Halvorsen of the Halcyon barge.",
-            False,
-        ),
+        ("The port of Skerrow lost 12 sailors." + text("fire"), "Owner Halvorsen of the Halcyon was arrested.", True),
+        ("Skerrow police seized the barge.", "Skerrow police arrested Halvorsen of the Halcyon barge.", False),
     ],
 )
 def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is_news: bool) -> None:
@@ -217,9 +210,8 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     ("new", "is_news"),
     [
         ("The port of Skerrow pays the $500,000 to the dock workers of the harbour.", True),
-        ("The port of Skerrow pays $0.3 million to the dock workers of the harbour.", False),
-        ("The port of Skerrow pays the dock workers of the harbour at 8.45am.", False),
-        ("The port of Skerrow pays 66-year-old dock workers of the 150-metre harbour.", False),
+        ("The port of Skerrow pays Halvorsen, the rope and the 150-strong dock workers of the harbour.", False),
+        ("The port of Skerrow pays Halvorsen, the rope and the dock workers of the harbour at 8.45am.", False),
         ("The port of Skerrow pays 200 metres of rope to the dock workers of the harbour.", False),
         ("The port of Skerrow pays the dock workers of the harbour on June 17.", False),
         ("The port of Skerrow pays the dock workers: call 555-1234 or 0712345678.", False),
@@ -227,7 +219,9 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     ],
 )
 def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None:
-    told = told_by("", "The port of Skerrow pays $300,000 to the dock workers of the harbour, and a rope.", "en")
+    told = told_by(
+        "", "The port of Skerrow pays $300,000 to the dock workers of the harbour, and Halvorsen a rope.", "en"
+    )
     assert news_among([new], "Port of Skerrow pays", told, language="en") == ((new,) if is_news else ())
 
 
