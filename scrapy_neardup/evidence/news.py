@@ -190,24 +190,16 @@ def news_among(
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
-    chances = [
-        (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES) for place, sentence in enumerate(sentences)
-    ]
+    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
     needed = 0.0
     if not is_version:
         needed = _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
     of_value = {
         at
         for at, codes in left.items()
-        if sentences[at] in new_values and sum(_weight(code) for code in {*codes} if code % NAME not in known) > 1
+        if sentences[at] in new_values and sum(map(_weight, _new_codes(codes, known))) > 1
     }
-    counted = {
-        at
-        for at, codes in left.items()
-        if at < _PLACES
-        and any(code & FIGURE and code % NAME not in known for code in codes)
-        and _counts_anew(sentences[at], known, language)
-    }
+    counted = _counting_anew(sentences, of_sentences, known, language)
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
@@ -222,6 +214,26 @@ def news_among(
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
     return tuple(news)
+
+
+def _chance(sentence: str, place: int) -> float:
+    chance = 1 / (1 + place / _PLACES)
+    return _HISTORY * chance if _YEAR.search(sentence) else chance
+
+
+def _counting_anew(
+    sentences: Sequence[str], of_sentences: Sequence[Sequence[int]], known: Collection[int], language: str
+) -> set[int]:
+    """Return the places of those of the first sentences that have a new figure, and count something."""
+    return {
+        at
+        for at, codes in enumerate(of_sentences[:_PLACES])
+        if any(code & FIGURE for code in _new_codes(codes, known)) and _counts_anew(sentences[at], known, language)
+    }
+
+
+def _new_codes(codes: Iterable[int], known: Collection[int]) -> set[int]:
+    return {code for code in codes if code % NAME not in known}
 
 
 def _weight(code: int) -> int:

@@ -123,19 +123,21 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     of_headline = terms_of(headline) or {0}
     titles = [*filter(None, {member.owner: terms_of(member.title) for member in members}.values())]
 
+    def tells(row: tuple[str, Member]) -> bool:
+        return tells_headline(headline, row[0]) and not any(are_background(row[0]))
+
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
         told = sum(len(terms & title) / len(title) for title in [*titles, *[of_headline] * len(titles)])
         told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
-        is_told = tells_headline(headline, sentence) and not any(are_background(sentence))
-        return is_told, member.language in languages, told / (MOST_TERMS + len(terms)), member.number
+        return tells(row), member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 
     said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
-    said += [(event.lead, item)] if event.lead else []
+    said.append((event.lead, item))
     leads = _news_since(event, item, headline) if event.level == "update" else []
-    for rows in (said, [(member.title, member) for member in members if member.title != headline]):
-        leads = leads or [row for row in rows if rank(row)[0]]
+    other_titles = [(member.title, member) for member in members if member.title != headline]
+    leads = leads or [*filter(tells, said)] or [*filter(tells, other_titles)]
     lead, page = max(leads, key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
 
