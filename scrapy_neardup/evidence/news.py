@@ -191,9 +191,7 @@ def news_among(
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    needed = 0.0
-    if not is_version:
-        needed = _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
+    needed = 0.0 if is_version else _least_share(known)
     of_value = {
         at
         for at, codes in left.items()
@@ -214,6 +212,10 @@ def news_among(
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
     return tuple(news)
+
+
+def _least_share(known: Collection[int]) -> float:
+    return _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
 
 
 def _chance(sentence: str, place: int) -> float:
