@@ -124,12 +124,17 @@ class Token(NamedTuple):
         return (len(self.text) > 2 or self.text > FIRST_SYLLABIC) and self.text not in SAY_NOTHING
 
 
+_LONGEST_SENTENCE = 2000  # characters: what is longer is not remembered
+_LONGEST_WORD = 40
+
+
 def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
     """Return the tokens of a text. ``names`` are the words that count as names, see ``names_of``.
 
     ``language`` is an ISO 639-1 code, or "" if it is not known.
     """
-    found = _tokens_of(text, language)
+    read = _tokens_of if len(text) <= _LONGEST_SENTENCE else _tokens_of.__wrapped__
+    found = read(text, language)
     return [each._replace(kind="name") if each.kind == "word" and each.text in names else each for each in found]
 
 
@@ -197,9 +202,10 @@ class _Words(NamedTuple):
     def add(self, place: int) -> int:
         """Add the token at a place, which is no number. Return the place behind it."""
         token = self.raw[place]
+        read = _word if len(token) <= _LONGEST_WORD else _word.__wrapped__
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
-        elif (word := _word(token, self.language)) is not None:
+        elif (word := read(token, self.language)) is not None:
             if token in _READ_WITH_NEXT:
                 return self._add_with_next(place, word)
             self.found.append(word)

@@ -56,10 +56,10 @@ class Changes(Part):
         calls = [
             Call("XRANGE", log, (known, *behind)),
             Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
-            Call("XLEN", log),
         ]
-        found, newest, length = cast("tuple[list[Entry], list[Entry], int]", await answers(client, calls))
+        found, newest = cast("list[list[Entry]]", await answers(client, calls))
         if known == _BEGINNING:
+            (length,) = cast("list[int]", await answers(client, [Call("XLEN", log)]))
             is_late = time.time() - asked_at > 2 * self.policy.window
             is_gap = not is_first and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):

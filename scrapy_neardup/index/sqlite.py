@@ -178,8 +178,8 @@ class SQLiteClient(Client):
 
     def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:
         number = int(1_000_000 * self.now)
-        for newest, _ in self.xrevrange(key, 1):
-            if newest[:-2].isdigit():  # else it is damaged
+        for newest, _ in self._entries(key, "AND field < ? ORDER BY field DESC LIMIT 1", b":"):
+            if newest[:-2].isdigit():  # others are damaged, as those that begin with no digit
                 number = int(newest[:-2]) + 1
         self.hset(key, b"%d-0" % number, entry[-1])
         self.hdel(key, b"%d-0" % (number - most))

@@ -16,7 +16,8 @@ from newsdesk import opened
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.index.sqlite_file import APPLICATION
+from scrapy_neardup.index.sqlite import SQLiteClient
+from scrapy_neardup.index.sqlite_file import APPLICATION, SQLiteFile
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import DELIVERED
@@ -172,6 +173,17 @@ def _scribble(file: Path, seed: int) -> Path:
     damaged = file.with_name(f"{seed}.sqlite")
     damaged.write_bytes(data[:size])
     return damaged
+
+
+def test_a_log_with_a_damaged_name_loses_no_entry(file: Path) -> None:
+    opened_file = SQLiteFile(str(file), 1.0)
+    opened_file.connect()
+    with opened_file.transaction(writes=True) as sql:
+        client = SQLiteClient(sql)
+        client.hset("log", b"zz", b"")
+        for entry in (b"a", b"b", b"c"):
+            client.xadd("log", "MAXLEN", "~", 5, "*", b"c", entry)
+        assert client.xlen("log") == 4
 
 
 @contextmanager
