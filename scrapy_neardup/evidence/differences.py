@@ -9,7 +9,7 @@ no list knows all words that change the news.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
@@ -22,14 +22,8 @@ from scrapy_neardup.evidence.page_lines import (
     words_of,
 )
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
-from scrapy_neardup.evidence.replacements import Difference, differences_of
-from scrapy_neardup.evidence.tokens import (
-    FIRM,
-    Token,
-    signs_of,
-    tokens_of,
-)
-from scrapy_neardup.evidence.verbs import other_verbs
+from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
+from scrapy_neardup.evidence.tokens import FIRM, VERBS, Token, signs_of, tokens_of
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
@@ -257,7 +251,7 @@ def _partners(
         differences += (
             each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing
         )
-    differences += other_verbs(places, known.language, is_asked=counts_alone and not differences)
+    differences += _other_verbs(places, known.language, is_asked=counts_alone and not differences)
     words = max(1, len(new))
     if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
         return Sentence(aligned.text, "", words, 0)
@@ -304,3 +298,32 @@ def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
     came = {(each.kind, each.text) for place in places for each in place.came}
     numbers = ("number", "quantity", "negation")
     return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)
+
+
+def _other_verbs(places: Sequence[Place], language: str, *, is_asked: bool) -> Iterator[Difference]:
+    """Yield how a verb differs: another tense, or who did it to whom. It is asked only of otherwise equal sentences.
+
+    "Resigned" and "will resign" are two forms of one word, and so are "beat" and "was beaten by". The words and endings
+    that tell them apart are in ``wording.json``, by language: words of the future, "by", "was", endings of the past,
+    and those of the present and the future.
+    """
+    if not is_asked or language not in VERBS:
+        return
+    future, by, was, past, coming = VERBS[language]
+    gone = [*chain.from_iterable(place.gone for place in places)]
+    came = [*chain.from_iterable(place.came for place in places)]
+    olds, news = ({each.text for each in side} for side in (gone, came))
+    is_future = future.isdisjoint(olds) != future.isdisjoint(news)
+    # "Was beaten by", unless names moved too: "A beat B", "B was beaten by A".
+    is_turned = by.isdisjoint(olds) != by.isdisjoint(news) and was.isdisjoint(olds) != was.isdisjoint(news)
+    is_moved = any(each.says for each in gone if each.text in news)
+    pairs = [*product(olds, news), *product(news, olds)]
+    if is_future or (is_turned and not is_moved) or any(_are_tenses(a, b, past, coming) for a, b in pairs):
+        yield Difference("word", printed_words(gone), printed_words(came), is_alone=True)
+
+
+def _are_tenses(past: str, coming: str, past_endings: frozenset[str], endings: frozenset[str]) -> bool:
+    """Decide whether two words are one verb with these endings. The last letter of its stem may change."""
+    stems = {past.removesuffix(each) for each in past_endings if past.endswith(each)}
+    others = [coming.removesuffix(each) for each in endings if coming.endswith(each)]
+    return any(len(a) == len(b) > 2 and a[:-1] == b[:-1] for a in stems for b in others)

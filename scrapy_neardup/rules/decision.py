@@ -1,22 +1,22 @@
 """Decide what a new document is. The window, ``explain`` and the lab call the same function: ``Judge.decide``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from scrapy_neardup.document import Document, Kind, Reason, Status, Verdict
+from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
-from scrapy_neardup.records.documents import Record
+from scrapy_neardup.evidence.topic import NO_TOPIC
+from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.rules.findings import Finding, Measured, Trace, too_low
-from scrapy_neardup.rules.joining import join_of
-from scrapy_neardup.rules.linking import linked, with_holder
+from scrapy_neardup.rules.guards import SAME_ARTICLE
+from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import Texts, with_second_look
 from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
-from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 from scrapy_neardup.story import Join
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
@@ -72,7 +72,7 @@ class Judge:
         instead of them, as far as they are known.
         """
         pairs = with_second_look(candidates, document, texts) if texts else candidates
-        new = with_holder(document, new, candidates, self.policy)
+        new = _with_holder(document, new, candidates, self.policy)
         judged = [compare(pair, self.system) for pair in pairs]
         matches = [each for each in judged if each.relation != "none"]
         seen = [each for each in matches if each.is_seen]
@@ -99,7 +99,7 @@ class Judge:
         is_kept = changed_page is not None and trace.applies(NOT_DROPPED, changed_page.pair)
         added = filter(attrgetter("applies"), trace.findings)  # what the earlier text of its page does not say
         verdict, findings = self._verdict(document, best, version, changes, is_kept=is_kept)
-        record = linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
+        record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
@@ -217,3 +217,52 @@ def _kind(pair: Pair) -> tuple[Kind, list[Finding]]:
         return "near", findings
     # The containment is the share of the smaller text that the larger one holds.
     return ("abridged" if pair.share >= pair.containment else "extended"), findings
+
+
+def _with_holder(document: Document, new: Record, pairs: Iterable[Pair], policy: Policy) -> Record:
+    """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
+    if new.text_at == NO_TEXT:
+        return new
+    second = seconds_of(bytes.fromhex(document.id))
+    longest = longest_hold(policy.window)
+    equal = (pair.key for pair in pairs if pair.same_content and pair.old.text_at == pair.key)
+    holders = [key for key in equal if abs(seconds_of(key) - second) <= longest]
+    return replace(new, text_at=max(holders)) if holders else new
+
+
+def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
+    """Return the record of a document with its match. The record of a copy names the original, not another copy.
+
+    Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
+    """
+    pair = match.pair
+    old = pair.old
+    # Topics of two languages share no terms, so the first document of another language begins a line of its own.
+    is_first = match.related and pair.two_languages and not match.is_by_text
+    first_topic = old.first_topic or old.topic
+    is_part = match.related or pair.resemblance < SAME_ARTICLE
+    if is_first:
+        first_topic = b""
+    elif is_bridge or (is_part and not first_topic):
+        first_topic = NO_TOPIC
+    record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
+    if match.related or not match.is_seen:
+        return record
+    original_url, original_title = old.of_original(match.key)
+    copy = replace(
+        record,
+        kept_share_parts=WHOLE_TEXT,
+        original=old.original,
+        vector=record.vector or old.vector,
+        original_url=original_url,
+        original_title=original_title,
+    )
+    if not is_dropped:
+        return copy
+    if policy.drops and old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
+        copy = replace(copy, packed_life=DELIVERED)
+    elif policy.drops and copy.life.state != "delivered":
+        # A page that is crawled again and again links to the one that is kept: chains do not grow.
+        is_again = pair.same_page and pair.same_text and old.is_dropped
+        copy = replace(copy, packed_life=copy.life.as_dropped, match=old.match if is_again else match.key)
+    return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
