@@ -78,7 +78,7 @@ def extractor_identity(name: str | None) -> str:
 def load_extractor(name: str | None) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
     if name is None:
-        return extract_nothing
+        return lambda html, url: ""  # the items of the crawl bring their texts
     if name.startswith("__main__."):
         allowed = "worker processes cannot import the script that is run: put it into a module"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
@@ -95,11 +95,6 @@ def load_extractor(name: str | None) -> Extractor:
             allowed = f"{error}; pip install '{name}>={built_in.oldest}'"
             raise SettingsError("NEARDUP_EXTRACTOR", name, allowed) from error
     return built_in.extract
-
-
-def extract_nothing(html: str, url: str) -> str:
-    """Return no text: the items of the crawl bring their texts."""
-    return ""
 
 
 def extract_with_trafilatura(html: str, url: str) -> str:

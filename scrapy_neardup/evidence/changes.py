@@ -46,9 +46,6 @@ _LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
-# of a row of a table: its values, and their share of its words
-_LEAST_COLUMNS = 3
-_LEAST_OF_ROW = 0.4
 _LONGEST_LABEL = 2  # words that say something
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
@@ -109,20 +106,11 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
         return
     texts = sentence.partner, sentence.text
     sides = [tokens_of(text, language) for text in texts]
-    if _is_row(sentence.text, sides[1]):
-        return
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
     olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
     best = _best_pairs(olds, news)
     least = 0 if is_alike else _LEAST_COMMON
     yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
-
-
-def _is_row(line: str, tokens: Sequence[Token]) -> bool:
-    """Decide whether a line is a row of a table: which row of the old text it is, and which columns, is not sure."""
-    values = sum(each.kind in TOLD for each in tokens)
-    is_full = values >= _LEAST_COLUMNS and values >= _LEAST_OF_ROW * len(tokens)
-    return is_full and not line.endswith(SENTENCE_ENDS)
 
 
 def _best_pairs(olds: Sequence[Value], news: Sequence[Value]) -> dict[tuple[str, str], tuple[Value, Value]]:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
+from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.page_lines import (
     BothTexts,
     Side,
@@ -24,8 +24,7 @@ from scrapy_neardup.evidence.page_lines import (
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
 from scrapy_neardup.evidence.tokens import FIRM, VERBS, Token, signs_of, tokens_of
-from scrapy_neardup.text.alignment import LONGEST, Aligned, align
-from scrapy_neardup.text.sentences import Printed, read_sentences
+from scrapy_neardup.text.sentences import LONGEST, Aligned, Printed, align, read_sentences
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
@@ -82,7 +81,8 @@ class Comparison:
     @property
     def resemblance(self) -> float:
         """Return the share of the words of both texts that both have, in [0, 1]."""
-        return min(1.0, self._held / max(1, self._words + self.old_words - self._held))
+        words = sum(each.words for each in self._lines)
+        return min(1.0, self._held / max(1, words + self.old_words - self._held))
 
     @cached_property
     def held_beginnings(self) -> float:
@@ -134,10 +134,6 @@ class Comparison:
     @property
     def _lines(self) -> list[Sentence]:
         return [each for each in self.sentences if not each.is_title]
-
-    @property
-    def _words(self) -> int:
-        return sum(each.words for each in self._lines)
 
     @property
     def _held(self) -> int:
@@ -286,9 +282,6 @@ def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_ti
     if not is_title:
         return False
     place = places[0]
-    is_told = all(each.kind == "word" and known.has(each) for each in place.came)
-    if is_told and not any(meaning_of(each.text) for each in (*place.gone, *place.came)):
-        return True
     return len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 

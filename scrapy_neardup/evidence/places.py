@@ -46,14 +46,8 @@ class Place(NamedTuple):
 
     @property
     def recounted(self) -> Token | None:
-        """Return a number beside the place that counts something else now.
-
-        Either words and a number behind it are gone: "two villages. 4 people", "two people". Or one word says that it
-        is added to what was told: "four people", "four more people".
-        """
+        """Return a number beside the place if a word that came says that it is added: "four people", "four more"."""
         before, behind = self.numbers
-        if before and not self.came and any(each.kind == "number" for each in self.gone):
-            return before
         added = [each.text for each in self.came if each.text in INCREMENTS]
         is_added = len(added) == len(self.came) == 1 and all(each.text not in INCREMENTS for each in self.gone)
         return (before or behind) if is_added else None

@@ -18,7 +18,6 @@ from scrapy_neardup.evidence.figures.number_words import (
     LINE_END,
     MONTHS,
     PERCENT,
-    PERCENT_PAIRS,
     WEEKDAYS,
     WORDS,
     all_languages,
@@ -51,7 +50,7 @@ BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) f
 _OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
 SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 _VALUES = {word: int(value) for value, words in SPELLED.items() for word in words}
-_READ_WITH_NEXT = _VALUES.keys() | CURRENCIES.keys() | PERCENT | {first for first, _ in PERCENT_PAIRS}
+_READ_WITH_NEXT = _VALUES.keys() | CURRENCIES.keys() | PERCENT
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
@@ -237,9 +236,6 @@ class _Words(NamedTuple):
     def _add_with_next(self, place: int, word: Token) -> int:
         """Add a currency or "percent" without a number, a large number in words, or else the word itself."""
         token, following = self.raw[place : place + 2]
-        if (token, following) in PERCENT_PAIRS:
-            self.found.append(Token("%", "unit", f"{token} {following}"))
-            return place + 2
         if token in _VALUES and following in all_languages().scales:
             value = _VALUES[token] * all_languages().scales[following]
             self.found.append(Token(str(value), "number", f"{token} {following}"))
@@ -262,14 +258,11 @@ def _add_number(found: list[Token], number: Token) -> None:
 
 
 def _with_fraction(found: list[Token], number: Token) -> Token:
-    """Take the fraction before a large number: "half a million", "a quarter of a million", "2 and a half"."""
+    """Take the fraction before a large number: "half a million", "a quarter of a million"."""
     place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in FRACTIONS), 0)
     if not place or not all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
         return number
     times = FRACTIONS[found[place].text]
-    whole = next((at for at in (place - 2, place - 3) if len(found) >= -at and found[at].kind == "number"), 0)
-    if whole and found[whole].text.isdigit() and all(each.text in FUNCTION_WORDS for each in found[whole + 1 : place]):
-        times, place = times + int(found[whole].text), whole
     printed = " ".join(each.printed for each in (*found[place:], number))
     del found[place:]
     return Token(format((times * int(number.text)).normalize(), "f"), "number", printed, number.closes)

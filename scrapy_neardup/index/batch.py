@@ -31,9 +31,8 @@ from scrapy_neardup.index.store import (
 )
 from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.texts import StoredText, pack_text
-from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.decision import Decision, chosen_for_second_look
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.story import Story
 
 _MOST_JOINS = 10  # tries to join stories that others change, before everything is read again

@@ -1,4 +1,10 @@
-"""Decide what a new document is. The window, ``explain`` and the lab call the same function: ``Judge.decide``."""
+"""Decide what a new document is. The window, ``explain`` and the lab call the same function: ``Judge.decide``.
+
+*The second look*: choose, by sketch alone, the candidates whose texts are read before a document is decided.
+``Judge.decide`` chooses among all candidates. Some may come in the same batch, so the window reads texts before all
+records are known: it chooses among the candidates that are stored. What ``decide`` chooses of these, the window has
+chosen too, unless an equal text is in the same batch: the rank of a candidate depends on no other candidate.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,14 +15,13 @@ from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, seconds_of
-from scrapy_neardup.rules.findings import Finding, Measured, Trace, too_low
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed
-from scrapy_neardup.rules.match import Match, best_match
+from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, any_applies, best_match, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
-from scrapy_neardup.rules.second_look import Texts, with_second_look
-from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
+from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, STRANGERS, System, compare
 from scrapy_neardup.story import Join
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
@@ -24,6 +29,12 @@ from scrapy_neardup.story import Join
 _NEAR_SIZE = 0.75
 _NEAR_SIZE_IF_HELD = 0.9
 _HELD = 0.9
+
+MOST_LOOKS = 2
+"""How many texts are read for one document."""
+
+Texts = Mapping[bytes, StoredText]
+"""Texts of documents by the keys of the documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Judge:
         new = _with_holder(document, new, candidates, self.policy)
         judged = [compare(pair, self.system) for pair in pairs]
         matches = [each for each in judged if each.relation != "none"]
-        seen = [each for each in matches if each.is_seen]
+        seen = [each for each in matches if each.pair.is_seen]
         # Without one that is seen, a copy takes the place of the best lost one in its story.
         best = _choose(seen) or best_match(each for each in matches if not each.related)
         if best is None:
@@ -89,10 +100,10 @@ class Judge:
 
     def _decide_by(self, best: Match, document: Document, new: Record, matches: Sequence[Match]) -> Decision:
         """Return the decision on a document by its best match. The other matches tell of its page and its story."""
-        seen = [each for each in matches if each.is_seen]
+        seen = [each for each in matches if each.pair.is_seen]
         page, changed_page = _versions_of_page(best, matches)
         version = changed_page or best
-        changes = version.pair.changes if best.is_seen else ()
+        changes = version.pair.changes if best.pair.is_seen else ()
         if best.related:  # another report counts other things in like sentences
             changes = tuple(change for change in changes if change.is_toll)
         trace = Trace()
@@ -104,7 +115,7 @@ class Judge:
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
         changed = dict[bytes, tuple[Record, Record]]()
-        is_again = best.is_seen and best.pair.same_page and verdict.status != "update"
+        is_again = best.pair.is_seen and best.pair.same_page and verdict.status != "update"
         if not (is_again or best.pair.new.is_too_short):  # copies of a notice or a caption join no story
             other = in_united_story(best, seen)
             join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
@@ -119,7 +130,7 @@ class Judge:
         ``version`` is the version of its page that it changes, or its match; ``is_kept`` says that it adds something.
         """
         pair = match.pair
-        if not match.is_seen or (pair.new.is_boilerplate and not pair.same_text):
+        if not match.pair.is_seen or (pair.new.is_boilerplate and not pair.same_text):
             return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
         # Without NEARDUP_KEEP_UPDATES a rewritten page is an update only if its text is too unlike for a copy.
         may_be_update = self.policy.keep_updates or version.pair.likeness.score < self.policy.threshold
@@ -187,8 +198,8 @@ def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | No
     If the best match is itself a version of the page there is no other: both are None. If it is lost, it is the first.
     """
     if best.pair.same_page:
-        return (None if best.is_seen else best), None
-    other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
+        return (None if best.pair.is_seen else best), None
+    other_texts = (each for each in matches if each.pair.is_seen and not each.pair.same_text)
     changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
     return best_match(each for each in matches if each.pair.same_page), changed
 
@@ -246,7 +257,7 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     elif is_bridge or (is_part and not first_topic):
         first_topic = NO_TOPIC
     record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
-    if match.related or not match.is_seen:
+    if match.related or not match.pair.is_seen:
         return record
     original_url, original_title = old.of_original(match.key)
     copy = replace(
@@ -266,3 +277,46 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
         is_again = pair.same_page and pair.same_text and old.is_dropped
         copy = replace(copy, packed_life=copy.life.as_dropped, match=old.match if is_again else match.key)
     return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
+
+
+def chosen_for_second_look(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return at most ``MOST_LOOKS`` pairs, the best first.
+
+    They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
+    the new document, only another text of its own page is chosen, and nothing if that very text is of this page.
+    """
+    alike = [pair for pair in pairs if pair.may_be_copy and not any_applies(STRANGERS, pair)]
+    equal = [pair for pair in alike if pair.same_content and pair.is_seen]
+    if equal:
+        is_of_page = any(pair.same_page for pair in equal)
+        alike = [pair for pair in alike if pair.same_page and not pair.same_text and not is_of_page]
+    by_content = dict[bytes, Pair]()
+    # The best first, as ``Match.rank`` sorts copies.
+    alike.sort(
+        key=lambda pair: (
+            not pair.same_text,
+            not pair.same_page,
+            -(pair.likeness.similarity + pair.estimated_share),
+            pair.age_rank,
+        )
+    )
+    for pair in alike:
+        by_content.setdefault(pair.old.content_hash, pair)
+    return [*by_content.values()][:MOST_LOOKS]
+
+
+def with_second_look(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:
+    """Return the pairs with what a second look brings. Candidates with equal texts get it together."""
+    chosen = {pair.old.content_hash: pair.key for pair in chosen_for_second_look(pairs)}
+    if not chosen:
+        return pairs
+    new_text = StoredText.of(document.title, document.text)
+    looked = []
+    for pair in pairs:
+        if (key := chosen.get(pair.old.content_hash)) is not None:
+            looked.append(pair.with_texts(new_text, texts.get(key), texts.get(pair.kept_key)))
+        elif pair.may_be_copy and not pair.same_content:
+            looked.append(pair.passed_over())
+        else:
+            looked.append(pair)
+    return looked

@@ -7,7 +7,7 @@ the list of this guard says: related, or copies, or no copies.
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
-from scrapy_neardup.rules.findings import Finding, Measured, applies_because, applies_if, too_low
+from scrapy_neardup.rules.match import Finding, Measured, applies_because, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 

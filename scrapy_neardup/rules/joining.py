@@ -18,7 +18,6 @@ from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, NO_TOPIC, shared_te
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.findings import any_applies
 from scrapy_neardup.rules.guards import (
     FIRST_COSINE,
     FIRST_COSINE_IF_STRONG,
@@ -26,7 +25,7 @@ from scrapy_neardup.rules.guards import (
     SAME_SOURCE_EXTRA,
     TOLLS_OF_ONE_EVENT,
 )
-from scrapy_neardup.rules.match import Match, best_match
+from scrapy_neardup.rules.match import Match, any_applies, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import NEWS
 from scrapy_neardup.story import Join, Member
@@ -154,7 +153,7 @@ def _has_many(read: Document | StoredText | None, size: int) -> bool:
 
 def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
-    if match.is_seen and match.pair.same_page:
+    if match.pair.is_seen and match.pair.same_page:
         return False
     if not match.related or match.topic_score > 0 or match.original == match.story:
         return True

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.rules import guards
-from scrapy_neardup.rules.findings import Guard, Trace
-from scrapy_neardup.rules.match import Match
+from scrapy_neardup.rules.match import Guard, Match, Trace
 from scrapy_neardup.rules.pair import Pair
 
 STRANGERS: Sequence[Guard] = (guards.other_scope,)

@@ -35,11 +35,6 @@ class Fact(NamedTuple):
         """Return the state in words: "12 dead, was 4"."""
         return in_words(self.label, self.old, self.state.words)
 
-    @property
-    def contradiction(self) -> str:
-        """Return "2 say 4", "" if nothing contradicts the state."""
-        return "; ".join(f"{count} say {value}" for value, count in self.against.items())
-
 
 def label_of(kind: int) -> str:
     """Return the label of a figure that a ledger keeps."""
@@ -100,7 +95,7 @@ def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: 
     zone_name = f" {datetime.fromtimestamp(now, zone):%Z}" if known else ""
     sources = f"{_NUMBERS.get(fact.papers, str(fact.papers))} source{'s' * (fact.papers != 1)}"
     listed = f", {places}{zone_name}{more}" if places else ""
-    others = f"; {fact.contradiction}" if fact.against else ""
+    others = "".join(f"; {count} say {value}" for value, count in fact.against.items())
     words = fact.words if is_state else f"{fact.words}, {UNCONFIRMED}"
     return f"{words}: {sources} say{'s' * (fact.papers == 1)} so{listed}{others}."
 

@@ -6,9 +6,9 @@ from documents import WIRE, Article
 
 from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.decision import MOST_LOOKS, chosen_for_second_look, with_second_look
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look, with_second_look
 
 NEW = Article("new", at=60, source="new.example")
 

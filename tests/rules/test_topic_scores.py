@@ -22,8 +22,8 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Judge
-from scrapy_neardup.rules.findings import Measured, Trace, any_applies
 from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE, only_through_another
+from scrapy_neardup.rules.match import Measured, Trace, any_applies
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NEWS, compare

@@ -18,8 +18,7 @@ from projects import HAS_REACTORLESS, Project
 from receivers import Receiver, deliver, report
 from scrapy_processes import neardup
 
-from scrapy_neardup.stories.receivers import MOST_ENTRIES, AtomFile
-from scrapy_neardup.stories.receivers import SIGNATURE, Webhook
+from scrapy_neardup.stories.receivers import MOST_ENTRIES, SIGNATURE, AtomFile, Webhook
 
 pytestmark = pytest.mark.versions
 

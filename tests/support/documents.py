@@ -19,10 +19,9 @@ from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.stored_stories import members_of
 from scrapy_neardup.records.stories import read_members
-from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.decision import Decision, Texts
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.second_look import Texts
 from scrapy_neardup.story import Claim, Join, Member, Story
 
 MINUTE = 60

@@ -35,11 +35,10 @@ from scrapy_neardup.index.postings import MOST_POSTINGS, Keys, choose_candidates
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Decision, Judge
-from scrapy_neardup.rules.findings import any_applies
+from scrapy_neardup.rules.decision import Decision, Judge, chosen_for_second_look
+from scrapy_neardup.rules.match import any_applies
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED
 from scrapy_neardup.sketch import has_words, source_hash
 from scrapy_neardup.sketch.origin import Origin
