@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.page_lines import (
     BothTexts,
     Side,
@@ -282,6 +282,9 @@ def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_ti
     if not is_title:
         return False
     place = places[0]
+    is_told = all(each.kind == "word" and known.has(each) for each in place.came)
+    if is_told and not any(meaning_of(each.text) for each in (*place.gone, *place.came)):
+        return True
     return len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
