@@ -24,7 +24,8 @@ from scrapy_neardup.evidence.page_lines import (
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
 from scrapy_neardup.evidence.tokens import FIRM, VERBS, Token, signs_of, tokens_of
-from scrapy_neardup.text.sentences import LONGEST, Aligned, Printed, align, read_sentences
+from scrapy_neardup.text.alignment import LONGEST, Aligned, align
+from scrapy_neardup.text.sentences import Printed, read_sentences
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few

@@ -9,8 +9,9 @@ from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
+from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.text.sentences import Aligned, Printed
+from scrapy_neardup.text.sentences import Printed
 
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site

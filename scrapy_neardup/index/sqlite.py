@@ -107,8 +107,9 @@ class SQLiteStore(Store):
             return StoreError(f"{self.location}: {text}")
         if isinstance(error, sqlite3.OperationalError):  # other errors are of damaged data
             if "locked" in text or "busy" in text:
-                held = f"another process held the file for over {self._file.timeout:g} s ({text})"
-                return StoreUnavailable(f"{self._file.path}: {held}")
+                return StoreUnavailable(
+                    f"{self._file.path}: another process held the file for over {self._file.timeout:g} s ({text})"
+                )
             if any(words in text for words in _UNUSABLE):
                 return StoreUnavailable(f"{self._file.path}: {text}; {USABLE}")
         return StoreError(

@@ -1,15 +1,4 @@
-"""Cut texts into sentences, and align two texts.
-
-An abbreviation, an initial, a decimal or a host name ends no sentence.
-
-To align is to find for each sentence of the new text the sentence of the old one that says the same. Equal sentences
-are found by a hash. A sentence that differs gets the old sentence that holds most of its rarer words as its partner,
-together with a neighbour if the two texts cut their sentences differently. Which words differ between partners, and
-what that means, is for ``evidence.differences``.
-
-The work is bounded whatever a text looks like: sentences have at most ``LONGEST`` tokens, and a word that stands in
-many sentences proposes no partner.
-"""
+"""Cut texts into sentences. An abbreviation, an initial, a decimal or a host name ends none."""
 
 import re
 from collections.abc import Sequence
@@ -38,10 +27,6 @@ _FEWEST_WORDS = 50
 _SHORTEST_MEAN = 3.8
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
 _DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
-LONGEST = 64  # tokens of a sentence; a longer one is cut into several
-_MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
-_PARTNER = 0.4  # share of the words of a sentence that its partner holds
-_NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
 
 
 class Printed(NamedTuple):
@@ -141,77 +126,3 @@ def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: i
             begin = cut[-1] + longest // 4
             cut.append(begin + int(ranks[begin : cut[-1] + longest + 1].argmin()))
     return cut
-
-
-class Aligned(NamedTuple):
-    """A sentence of the new text, and its partner in the old one: "" if it has none, the same text if it is equal."""
-
-    text: str
-    partner: str
-    words: int
-    held: int  # of its words, those that its partner has
-    is_equal: bool
-
-
-def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
-    """Return each sentence of the new text with its partner in the old one."""
-    equals = {each.tokens: each for each in old}
-    wanted = {token for each in new if each.tokens not in equals for token in each.tokens}
-    others = _Holders(old, wanted, taken={each.tokens for each in new})
-    aligned = []
-    for sentence in new:
-        words = len(sentence.tokens)
-        if (equal := equals.get(sentence.tokens)) is not None:
-            aligned.append(Aligned(sentence.text, equal.text, words, words, is_equal=True))
-        else:
-            chosen = others.partners(sentence)
-            tokens = set[int]().union(*(others.tokens[place] for place in chosen))
-            held = sum(map(tokens.__contains__, sentence.tokens))
-            partner = " ".join(old[place].text for place in chosen)
-            aligned.append(Aligned(sentence.text, partner, words, held, is_equal=False))
-    return aligned
-
-
-class _Holders:
-    """The sentences of the old text by the tokens that are looked for.
-
-    Those that the new text repeats are ``taken``: of sentences that hold as much another one is chosen.
-    """
-
-    def __init__(self, old: Sequence[Printed], wanted: set[int], *, taken: set[tuple[int, ...]]) -> None:
-        self._is_taken = [each.tokens in taken for each in old]
-        self.tokens = [wanted.intersection(each.tokens) for each in old]
-        self._lengths = [len(each.tokens) for each in old]
-        self._places: dict[int, list[int]] = {}
-        for place, tokens in enumerate(self.tokens):
-            for token in tokens:
-                self._places.setdefault(token, []).append(place)
-
-    def partners(self, sentence: Printed) -> list[int]:
-        """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
-        wanted = dict.fromkeys(sentence.tokens)
-        scores: dict[int, float] = {}
-        for token in wanted:
-            places = self._places.get(token, ())
-            if len(places) <= _MOST_PROPOSED:
-                for place in places:
-                    scores[place] = scores.get(place, 0.0) + 1 / len(places)
-        if not scores:
-            return []
-        size = len(sentence.tokens)
-
-        def rank(at: int) -> tuple[float, bool, int, int]:
-            # A title that has all words but one fits no better than the sentence.
-            longer = max(size, self._lengths[at])
-            return scores[at] / (4 + longer) ** 0.25, not self._is_taken[at], -abs(size - self._lengths[at]), -at
-
-        best = max(scores, key=rank)
-        held = wanted.keys() & self.tokens[best]
-        left = wanted.keys() - held
-        sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
-        added = {place: len(left & self.tokens[place]) for place in sides}
-        side = max(added, key=added.__getitem__, default=best)
-        chosen, share = [best], len(held)
-        if added.get(side, 0) >= _NEIGHBOUR * len(wanted):
-            chosen, share = sorted((best, side)), share + added[side]
-        return chosen if share >= _PARTNER * len(wanted) else []
