@@ -40,17 +40,15 @@ def find_lead(headline: str, text: str) -> str:
     """
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
     terms = terms_of(headline)
-    lines = [terms_of(each) for each in sentences]
+    lines = [*map(terms_of, fold("\n".join(sentences)).split("\n"))]
     same = [at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms))]
     leads = (
-        sentence
-        for sentence in sentences[same[0] + 1 if same else 0 :]
+        (sentence, line)
+        for sentence, line in islice(zip(sentences, lines, strict=False), same[0] + 1 if same else 0, None)
         if is_quotable(sentence) and len(sentence) <= _LONGEST and not any(are_background(sentence))
         if not headline or tells_headline(headline, sentence)
     )
-    ranked = [
-        (2 * place - len(terms & terms_of(each)), place, each) for place, each in enumerate(islice(leads, _LEADS))
-    ]
+    ranked = [(2 * place - len(terms & line), place, each) for place, (each, line) in enumerate(islice(leads, _LEADS))]
     return one_line(min(ranked)[2], _LONGEST) if ranked else ""
 
 
@@ -75,8 +73,10 @@ def are_background(*sentences: str) -> list[bool]:
 def tells_headline(headline: str, sentence: str) -> bool:
     """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
     terms = terms_of(headline)
-    names = set(find_names([headline], is_title=True)).intersection(find_names([sentence]))
     fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
-    if max(len(names), len(terms & terms_of(sentence))) < fewest:
-        return False
-    return not contradict(find_figures(headline), find_figures(sentence))
+    is_told = (
+        len(terms & terms_of(sentence)) >= fewest
+        or len({*find_names([headline], is_title=True)}.intersection(find_names([sentence]))) >= fewest
+    )
+    figures = find_figures(headline)
+    return is_told and not (figures and contradict(figures, find_figures(sentence)))

@@ -225,11 +225,16 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     old = b"".join(each[8:] for each in telling if each not in recent)
     known = dict.fromkeys(split(counters.leads + old, 2))
     told = [each for each in lead if each not in known]
-    sources = read_sources(counters.sources)
+    is_report = (
+        is_counted
+        and join.member.status != "duplicate"
+        and join.member.owner
+        and counters.levels & (WATCH | BREAKING)
+        and len(told) >= _SHARED_TERMS
+    )
+    sources = read_sources(counters.sources) if is_report else ()
     languages = Counter(each[2].lower() for each in sources).most_common(1)
-    is_report = is_counted and join.member.status != "duplicate" and bool(join.member.owner)
-    is_late = counters.levels & (WATCH | BREAKING) and bool(sources) and join.time >= sources[0][0] + _FIRST_NEWS
-    if is_report and is_late and len(told) >= _SHARED_TERMS and languages[0][0] == join.member.language:
+    if sources and join.time >= sources[0][0] + _FIRST_NEWS and languages[0][0] == join.member.language:
         recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((told * _TERMS)[:_TERMS]))
         owners = {each[4:8] for each in recent if len({*split(each[8:], 2)} & {*lead}) >= _SHARED_TERMS}
         told = []

@@ -6,6 +6,7 @@ numbers are left out. ``changes`` compares the figures of two texts.
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from xxhash import xxh32_intdigest
@@ -83,6 +84,7 @@ def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
     return frozenset(each for each in figures if each.label)
 
 
+@lru_cache(4)  # few, since texts may be long: of a headline, beside each sentence that may be its lead
 def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
     """Return the figures of a text. Its ``language`` is an ISO 639-1 code, or "" if it is not known.
 
