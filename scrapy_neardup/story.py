@@ -202,9 +202,8 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
-    source_languages: tuple[
-        str, ...
-    ] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN"
+    # Of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN".
+    source_languages: tuple[str, ...] = ()
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
     begins_with_harm: bool = False  # a page of it has a number of people harmed in title or first sentence

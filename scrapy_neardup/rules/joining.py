@@ -33,7 +33,8 @@ from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
 _DIGITS = re.compile(r"\d+")
-_PATH_OF_ONE = re.compile(r"\d{5}|[^\W\d].*/\d{4}/\d\d/")
+# The number of an article, which is no date: 20251129, 202511.
+_NUMBER = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?:0\d|1[0-2])(?:[0-3]\d)?(?!\d))\d{5,}")
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 
 # A text with more figures in 100 words has many; in scripts without spaces, in 100 characters.
@@ -89,7 +90,7 @@ def join_of(
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
     topic = match.topic_score
     owner = owner_of(document.source)
-    if not match.related and owner == document.source and _are_editions(document, match.original_url, source_of):
+    if not match.related and owner == document.source and _are_editions(document, match, verdict, source_of):
         owner = owner_of(source_of(match.original_url))
     return Join(
         first(match, url, title, language),
@@ -119,15 +120,16 @@ def join_of(
     )
 
 
-def _are_editions(document: Document, other: str, source_of: Callable[[str], str]) -> bool:
+def _are_editions(document: Document, match: Match, verdict: Verdict, source_of: Callable[[str], str]) -> bool:
     """Decide whether a copy and its original are in editions of one site: paper.com and paper.com.au, or at one path.
 
-    The path must have the number of the article, or a section and a date: many papers make the same path of one title.
+    The path must have the number of the article: many papers make the same path of one title. Everybody can choose a
+    path, so only a copy that says nothing else has its owner by it.
     """
-    path = document.link.split("?")[0].split("/")[3:]
-    if path == other.split("?")[0].split("/")[3:] and _PATH_OF_ONE.search("/".join(path)):
+    path, original = (url.split("?")[0].split("/")[3:] for url in (document.link, match.original_url))
+    if verdict.status == "duplicate" and path == original and _NUMBER.search("/".join(path)):
         return True
-    return document.source.partition(".")[0] == source_of(other).partition(".")[0]
+    return document.source.partition(".")[0] == source_of(match.original_url).partition(".")[0]
 
 
 def _own_sentences(document: Document, match: Match, comparisons: Sequence[Comparison]) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ _TERMS = 16
 _LEAD = 300
 _FIRST_NEWS = 40 * 60
 _SPAN = 2 * 3600
-_MOST_TERMS = 512
+_FIRST_TERMS = 64  # with those of the story's first lead, which stay
+_MOST_TERMS = 512  # the newest others
 
 
 def count_join(
@@ -164,7 +165,7 @@ def unite(
         # What both stories told before they ended is nothing new.
         signalled = Extent(*map(max, signalled, Extent(0, 0, ledgers[0].changed, stays.developments)))
     stays.signalled = pack_extent(signalled)
-    stays.leads = (moves.leads + stays.leads)[-2 * _MOST_TERMS :]
+    stays.leads = stays.leads[: 2 * _FIRST_TERMS] + (moves.leads + stays.leads[2 * _FIRST_TERMS :])[-2 * _MOST_TERMS :]
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
@@ -236,14 +237,19 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     languages = Counter(each[2].lower() for each in sources).most_common(1)
     if sources and join.time >= sources[0][0] + _FIRST_NEWS and languages[0][0] == join.member.language:
         recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((told * _TERMS)[:_TERMS]))
-        owners = {each[4:8] for each in recent if len({*split(each[8:], 2)} & {*lead}) >= _SHARED_TERMS}
         told = []
-        if len(owners) >= _NEEDED:
+        if _are_told(lead, recent):
             counters.developments += 1
             told = [*split(b"".join(each[8:] for each in recent), 2)]
             recent = []
     counters.telling = b"".join(recent[-(_MOST_TERMS // _TERMS) :])
-    counters.leads = b"".join([*dict.fromkeys((*known, *told))][-_MOST_TERMS:])
+    terms = [*known, *told]
+    counters.leads = b"".join(terms[:_FIRST_TERMS] + terms[_FIRST_TERMS:][-_MOST_TERMS:])
+
+
+def _are_told(lead: list[bytes], telling: list[bytes]) -> bool:
+    tellers = Counter(term for _, term in {(each[4:8], term) for each in telling for term in split(each[8:], 2)})
+    return sum(tellers[term] >= _NEEDED for term in lead) >= _SHARED_TERMS
 
 
 def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:

@@ -39,7 +39,8 @@ WATCH_SHARE = 2 / 3
 # Of the sources that are the only one in their language, and of those with many figures, one in so many counts. Names
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures. Copies, whose
-# languages are in capitals, count by half too beside more reports of other words.
+# languages are in capitals, count by half too, as many as there are more reports of other words than copies: so one
+# source more never makes fewer count.
 OTHERS = 2
 SURE = 4  # sources in one language: then those that are alone in theirs count in full
 DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
@@ -137,10 +138,11 @@ def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
     known = Counter(each.lower() for each in languages if each)
     with_figures = known.pop(MANY_FIGURES, 0)
-    copies = sum(map(str.isupper, languages))
     most = max(known.values(), default=0)
-    alone = sum(1 for count in known.values() if count == 1) - (most == 1)
-    others = with_figures + alone * (most < SURE) + copies * (2 * copies < len(languages))
+    alone = {language for language, count in known.items() if count == 1 and most < SURE}
+    copies = sum(each.isupper() and each.lower() not in alone for each in languages)
+    reports = len(languages) - with_figures - len(alone) - copies
+    others = with_figures + len(alone) - (most == 1) + max(0, min(copies, reports - copies))
     return len(languages) - others + others // OTHERS
 
 

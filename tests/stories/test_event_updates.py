@@ -5,12 +5,17 @@ import json
 from typing import Any
 
 import pytest
-from newsdesk import BUDGET_NAMES, HOUR, MINUTE, Newsroom, opened, report, toll
+from newsdesk import BUDGET_NAMES, HOUR, MINUTE, Newsroom, made_up, opened, report, toll
 
+from scrapy_neardup.document import Document, Status
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.batch import CheckedDocument
+from scrapy_neardup.records.stories import WATCH, StoryCounters
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.membership import begin_story, count_join
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import Join, Ledger, Member
 
 
 async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
@@ -43,9 +48,11 @@ async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsro
 
 
 async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None:
+    """They do not speak for the paper whose path they print at."""
     papers = [(f"s{n}", 4) for n in range(7)]
     for n, (source, dead) in enumerate([*papers, ("liar1", 400), ("liar2", 400), *[(f"t{n}", 4) for n in range(4)]]):
-        await newsroom.publish("fire", source, n * MINUTE, text=toll(dead))
+        path = {"s0": "fire-33480510", "liar1": "fire-33480510", "liar2": "fire-33480510"}.get(source, source)
+        await newsroom.publish("fire", source, n * MINUTE, text=toll(dead), url=f"https://{source}.example/{path}")
     await newsroom.detector.finish(all_over=True)
     reports = [special_report(event) for event in newsroom.events + newsroom.detector.take_events()]
     assert [report["level"] for report in reports] == ["breaking", "update", "ended"]  # twelve sources are twice six
@@ -148,6 +155,8 @@ async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None
 ARREST = "Inspector Halvorsen arrested Quillfeather for the fire near Tarnfield on Tuesday evening."
 DENIAL = "Premier Ravensbourne told the parliament of Ostermark that he never met Quillfeather."
 IN_OTHER_WORDS = "In the parliament of Ostermark he denied that he met Quillfeather, Ravensbourne told us."
+HELP = "The churches of Skerrow collect blankets, bandages and medicine."
+DEBATE = "Councillors debate tonight whether Lintworth must resign."
 BACKGROUND = "Before the fire Mayor Oldershaw opened the harbour of Brackenmoor together with Governor Lintworth."
 
 
@@ -170,3 +179,21 @@ async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom:
     assert newsroom.levels == ["breaking", "ended", "update"]
     message = special_report(newsroom.events[-1])
     assert (message_of(message).title, message["lead"]) == ("Update: news that several sources tell", DENIAL)
+
+
+def test_a_development_is_told_by_three_owners_and_is_not_the_first_news() -> None:
+    """Two owners that each tell something with a third one do not count, however much has been told since."""
+    counters = StoryCounters(levels=WATCH)
+    first = Member("00000000" * 2, "", ARREST, "a.example", "a.example", "original", language="en")
+    begin_story(counters, Ledger(), first, StoredText(ARREST, ""))
+
+    def tell(minute: int, told: str, sources: str = "bcd", status: Status = "related") -> int:
+        for n, source in enumerate(sources):
+            document = Document(f"{minute * MINUTE:08x}{n:08x}", "", source, told, "", minute * MINUTE)
+            member = Member(document.id, "", told, source, source, status, language="en")
+            count_join(counters, Ledger(), Join(first, member, document=document, language="en"), ())
+        return counters.developments
+
+    assert [tell(50, HELP, "b"), tell(51, DEBATE, "c"), tell(52, f"{HELP} {DEBATE}", "d")] == [0, 0, 0]
+    assert [tell(60 + n, " ".join(made_up(n, 40)), "e", "duplicate") for n in range(20)] == [0] * 20
+    assert [tell(81, ARREST), tell(82, DENIAL, "bc"), tell(83, DENIAL, "b"), tell(84, DENIAL, "d")] == [0, 0, 0, 1]

@@ -1,8 +1,11 @@
 """Rules decide which stories are events; owners decide which sources are independent."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
+from operator import gt
 from pathlib import Path
 
 import pytest
@@ -132,6 +135,19 @@ async def test_three_papers_break_in_a_language_that_has_four_once_it_is_known_f
 def test_of_other_languages_figures_and_copies_every_second_counts(languages: str, level: str | None) -> None:
     told = languages.replace("?", "").split(" ")
     assert sources(story(minutes(*range(0, 5 * len(told), 5)), languages=told), 0, 5) == level
+
+
+def test_one_source_more_never_makes_fewer_count() -> None:
+    counted = {}
+    for numbers in product(range(7), range(6), range(2), range(2)):
+        told = [*Counter(dict(zip(("en", "EN", "FR", "#"), numbers, strict=True))).elements()]
+        at_once = story([0] * len(told), languages=told)
+        counted[numbers] = sum(sources(at_once, 0, least) == "breaking" for least in range(1, len(told) + 1))
+    for numbers, most in product(counted, counted):
+        assert counted[numbers] <= counted[most] or any(map(gt, numbers, most)), (numbers, most)
+    copies = {n: [counted[n, copies, 0, 0] for copies in range(6)] for n in (0, 1, 3, 5)}
+    assert copies == {0: [0, 1, 2, 3, 4, 5], 1: [1, 2, 3, 4, 5, 6], 3: [3, 3, 4, 6, 7, 8], 5: [5, 5, 6, 7, 8, 10]}
+    assert [counted[1, 0, 1, 0], counted[5, 0, 1, 0]] == [1, 5]
 
 
 def test_two_papers_of_which_one_tells_of_a_disaster_break_also_in_two_languages_and_late() -> None:
