@@ -93,7 +93,7 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
             yield from (
                 (*pair, (each.text, each.partner))
                 for pair in told
-                if each.text == better or pair[0].token.printed.split()[0] not in better
+                if each.text == better or pair[0].token.text not in [it.text for it in tokens_of(better, new.language)]
             )
 
 
@@ -109,7 +109,7 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
         return
     texts = sentence.partner, sentence.text
     sides = [tokens_of(text, language) for text in texts]
-    if _is_row(sentence.text, sides[1]):
+    if _is_row(sentence.text, sides[1], language):
         return
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
     olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
@@ -118,11 +118,14 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
     yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
 
 
-def _is_row(line: str, tokens: Sequence[Token]) -> bool:
-    """Decide whether a line is a row of a table: which row of the old text it is, and which columns, is not sure."""
+def _is_row(line: str, tokens: Sequence[Token], language: str) -> bool:
+    """Decide whether a line is a row of a table: which row of the old text it is, and which columns, is not sure.
+
+    A line of tolls is none: "4 dead, 30 hurt, 5 missing".
+    """
     values = sum(each.kind in TOLD for each in tokens)
-    is_full = values >= _LEAST_COLUMNS and values >= _LEAST_OF_ROW * len(tokens)
-    return is_full and not line.endswith(SENTENCE_ENDS)
+    is_full = values >= max(_LEAST_COLUMNS, _LEAST_OF_ROW * len(tokens)) and not line.endswith(SENTENCE_ENDS)
+    return is_full and HARMED.isdisjoint(each.kind for each in figures_of("", line, language))
 
 
 def _best_pairs(olds: Sequence[Value], news: Sequence[Value]) -> dict[tuple[str, str], tuple[Value, Value]]:

@@ -56,6 +56,13 @@ TOLD = [
         "He was arrested on Wednesday {15th June 2021|June14}, after days of watching the shop.",
         "arrested on: Wednesday 15 June 2021 -> Wednesday June 14",
     ),
+    ("en", "The storm in numbers:\n{4|12} dead, 30 hurt, 5 missing", "dead: 4 -> 12"),
+    (
+        "en",
+        "{|The police of Skerrow said that 25 people were seen in the market. }"
+        "The police of Skerrow said that {5 people were arrested in the market|9 people were arrested in the market hall}.",
+        "arrested: 5 -> 9",
+    ),
     # A label is of the clause of its value.
     (
         "en",

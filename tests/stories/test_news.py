@@ -252,6 +252,7 @@ ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Ske
             False,
         ),
         ("The mayor of Skerrow was born in 1964.", "Skerrow: the mayor was born in 1966.", False),
+        ("On June 17, 300 sailors of the ferry left Skerrow.", "In Skerrow 300 sailors left the ferry in June.", False),
         ("In Skerrow 9 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
     ],
 )
