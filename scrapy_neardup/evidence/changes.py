@@ -236,8 +236,7 @@ def _highest_toll(side: Side) -> Decimal:
 
 
 def _tolls_of_dead(side: Side) -> list[Toll]:
-    tolls = cached_tolls_of(side.title, side.text, side.language)
-    return [each for each in tolls if each.kind is FigureKind.DEAD]
+    return [each for each in cached_tolls_of(side.title, side.text, side.language) if each.kind is FigureKind.DEAD]
 
 
 def _told_dead(title: str, text: str, language: str) -> list[str]:

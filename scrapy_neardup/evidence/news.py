@@ -58,8 +58,7 @@ _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # al
 _MEASURES = frozenset(UNITS.values())
 _SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
-_THOUSANDS = re.compile("(?<![0-9])[0-9]{1,3}(?:(?:[.,][0-9]{3})+|(?: [0-9]{3}){2,})(?![0-9])")
-_SPACED = re.compile(_THOUSANDS.pattern.replace("{2,}", "+"))
+_THOUSANDS = "(?<![0-9])[0-9]{1,3}(?:(?:[.,][0-9]{3})+|(?: [0-9]{3}){%d,})(?![0-9])"
 _WITH_SPACES = frozenset("bg cs et fi fr hu kk lt lv nb no pl pt ru sk sl sv uk".split())  # "12 300" is one number
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
@@ -192,7 +191,7 @@ def news_among(
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    needed = 0.0 if is_version else _least_share(known)
+    needed = (_LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE) * (not is_version)
     of_value = {
         at
         for at, codes in left.items()
@@ -213,10 +212,6 @@ def news_among(
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
     return tuple(news)
-
-
-def _least_share(known: Collection[int]) -> float:
-    return _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
 
 
 def _chance(sentence: str, place: int) -> float:
@@ -260,8 +255,8 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
     for word in small.keys() & LETTERS.findall(folded.casefold()):
         if small[word] > 1:
             folded = re.sub(rf"(?i)\b{word}\b(?!-)", rf"\g<0> {small[word]}", folded)
-    thousands = _SPACED if language in _WITH_SPACES else _THOUSANDS
-    folded = _SCALED.sub(_value, thousands.sub(lambda number: re.sub("[ .,]", "", number[0]), folded))
+    thousands = _THOUSANDS % (1 if language in _WITH_SPACES else 2)
+    folded = _SCALED.sub(_value, re.sub(thousands, lambda number: re.sub("[ .,]", "", number[0]), folded))
     lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]
     codes = map(term_codes, lines)
     return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]

@@ -60,7 +60,7 @@ TOLD = [
     (
         "en",
         "{|The police of Skerrow said that 25 people were seen in the market. }"
-        "The police of Skerrow said that {5 people were arrested in the market|9 people were arrested in the market hall}.",
+        "The police of Skerrow said that {5|9} people were arrested in the market{| hall}.",
         "arrested: 5 -> 9",
     ),
     # A label is of the clause of its value.

@@ -236,8 +236,8 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
 
 def _as_one(found: re.Match[str]) -> str:
     """Return "166767" for "166, 767", and "November 12, 300" as it is."""
-    before = found.string[: found.start()].rstrip(" .").rpartition(" ")[2]
-    return found[0] if before in MONTHS else found[1] + found[2]
+    is_day = found.string[: found.start()].rstrip(" .").rpartition(" ")[2] in MONTHS
+    return found[0] if is_day else found[1] + found[2]
 
 
 def _as_range(found: re.Match[str]) -> str:
