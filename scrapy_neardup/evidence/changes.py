@@ -177,7 +177,7 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
 def _counts_others(value: Value) -> bool:
     """Decide whether the word before a value counts other people than those behind it: "body of one of the missing"."""
     near = next((each for each in value.before if not is_small(each) or each.text in WORDS["and"]), None)
-    meaning = meaning_of(near.text) if near else None
+    meaning = meaning_of(near.text) if near and not near.closes else None
     return meaning is not None and meaning.kind != value.figure.kind and {meaning.kind, value.figure.kind} <= HARMED
 
 
