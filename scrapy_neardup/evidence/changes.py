@@ -46,6 +46,9 @@ _LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
+# of a row of a table: its values, and their share of its words
+_LEAST_COLUMNS = 3
+_LEAST_OF_ROW = 0.4
 _LONGEST_LABEL = 2  # words that say something
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
@@ -90,7 +93,7 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
             yield from (
                 (*pair, (each.text, each.partner))
                 for pair in told
-                if each.text == better or pair[0].token.printed.split()[0] not in better
+                if each.text == better or pair[0].token.text not in [it.text for it in tokens_of(better, new.language)]
             )
 
 
@@ -106,11 +109,23 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
         return
     texts = sentence.partner, sentence.text
     sides = [tokens_of(text, language) for text in texts]
+    if _is_row(sentence.text, sides[1], language):
+        return
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
     olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
     best = _best_pairs(olds, news)
     least = 0 if is_alike else _LEAST_COMMON
     yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
+
+
+def _is_row(line: str, tokens: Sequence[Token], language: str) -> bool:
+    """Decide whether a line is a row of a table: which row of the old text it is, and which columns, is not sure.
+
+    A line of tolls is none: "4 dead, 30 hurt, 5 missing".
+    """
+    values = sum(each.kind in TOLD for each in tokens)
+    is_full = values >= max(_LEAST_COLUMNS, _LEAST_OF_ROW * len(tokens)) and not line.endswith(SENTENCE_ENDS)
+    return is_full and HARMED.isdisjoint(each.kind for each in figures_of("", line, language))
 
 
 def _best_pairs(olds: Sequence[Value], news: Sequence[Value]) -> dict[tuple[str, str], tuple[Value, Value]]:
@@ -162,7 +177,7 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
 def _counts_others(value: Value) -> bool:
     """Decide whether the word before a value counts other people than those behind it: "body of one of the missing"."""
     near = next((each for each in value.before if not is_small(each) or each.text in WORDS["and"]), None)
-    meaning = meaning_of(near.text) if near else None
+    meaning = meaning_of(near.text) if near and not near.closes else None
     return meaning is not None and meaning.kind != value.figure.kind and {meaning.kind, value.figure.kind} <= HARMED
 
 
@@ -221,8 +236,7 @@ def _highest_toll(side: Side) -> Decimal:
 
 
 def _tolls_of_dead(side: Side) -> list[Toll]:
-    tolls = cached_tolls_of(side.title, side.text, side.language)
-    return [each for each in tolls if each.kind is FigureKind.DEAD]
+    return [each for each in cached_tolls_of(side.title, side.text, side.language) if each.kind is FigureKind.DEAD]
 
 
 def _told_dead(title: str, text: str, language: str) -> list[str]:

@@ -58,7 +58,8 @@ _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # al
 _MEASURES = frozenset(UNITS.values())
 _SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
-_THOUSANDS = re.compile("(?<![0-9])([0-9]{1,3})(?:[ .,]|, )(?=(?:[0-9]{3}(?:[ .,]|, ))*[0-9]{3}(?![0-9]))")
+_THOUSANDS = "(?<![0-9])[0-9]{1,3}(?:(?:[.,][0-9]{3})+|(?: [0-9]{3}){%d,})(?![0-9])"
+_WITH_SPACES = frozenset("bg cs et fi fr hu kk lt lv nb no pl pt ru sk sl sv uk".split())  # "12 300" is one number
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
 _SIZE = re.compile(
@@ -145,8 +146,7 @@ def _is_recounted(
 
 def _numbers(line: str, language: str) -> dict[str, str]:
     """Return the numbers of a line, each with its unit, which is "" if it has none."""
-    line = _THOUSANDS.sub(r"\1", _ASIDE.sub("", line))
-    tokens = [each for each in tokens_of(line, language) if each.text != "us"]  # "50 US dollars"
+    tokens = [each for each in tokens_of(_ASIDE.sub("", line), language) if each.text != "us"]  # "50 US dollars"
     units = [each.text if each.kind == "unit" else UNITS.get(each.text, "") for each in tokens]
     signs = [each.text if each.text in BEFORE_MONEY else "" for each in tokens]
     beside = zip(tokens, ["", *signs], [*units[1:], ""], strict=False)
@@ -191,7 +191,7 @@ def news_among(
     left = dict(enumerate(of_sentences))
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    needed = 0.0 if is_version else _least_share(known)
+    needed = (_LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE) * (not is_version)
     of_value = {
         at
         for at, codes in left.items()
@@ -212,10 +212,6 @@ def news_among(
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
     return tuple(news)
-
-
-def _least_share(known: Collection[int]) -> float:
-    return _LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE
 
 
 def _chance(sentence: str, place: int) -> float:
@@ -259,7 +255,8 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
     for word in small.keys() & LETTERS.findall(folded.casefold()):
         if small[word] > 1:
             folded = re.sub(rf"(?i)\b{word}\b(?!-)", rf"\g<0> {small[word]}", folded)
-    folded = _SCALED.sub(_value, _THOUSANDS.sub(r"\1", folded))
+    thousands = _THOUSANDS % (1 if language in _WITH_SPACES else 2)
+    folded = _SCALED.sub(_value, re.sub(thousands, lambda number: re.sub("[ .,]", "", number[0]), folded))
     lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]
     codes = map(term_codes, lines)
     return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]

@@ -14,7 +14,7 @@ from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, OPPOSITES, SPELLED, Token
 
 _TABLE: dict[str, Any] = read_table("wording.json")
-_SYNONYMS = [re.compile(words.replace(" ", "|").replace("*", r"\w*")) for words in _TABLE["synonyms"].split("|")]
+_SYNONYMS = [frozenset(words.split()) for words in _TABLE["synonyms"].split("|")]
 _PRIVATIVE = tuple(_TABLE["privative"].split())
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
 # Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
@@ -69,7 +69,7 @@ def _are_one_name(a: str, b: str) -> bool:
 
 def are_synonyms(old: str, new: str) -> bool:
     """Return whether two words say the same, as "began" and "started" do."""
-    return any(words.fullmatch(old) and words.fullmatch(new) for words in _SYNONYMS)
+    return any(words >= {old, new} for words in _SYNONYMS)
 
 
 def _is_other_form(a: str, b: str) -> bool:

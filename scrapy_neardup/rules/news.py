@@ -10,6 +10,7 @@ from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by
+from scrapy_neardup.evidence.tokens import tokens_of
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
@@ -70,8 +71,10 @@ def _news_of(
     ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    day = gmtime(document.seen_at).tm_mday  # "on 18 November" tells when the page was printed
-    known = {*told, *told_by("", f"{day} {day - 1}")}
+    # "On 18 November" tells when the page was printed, and "18 people" does not.
+    days = {str(gmtime(document.seen_at - ago).tm_mday) for ago in (0, 86_400)}
+    days -= {each.text for each in tokens_of("\n".join(join.sentences), join.language) if each.kind == "number"}
+    known = {*told, *told_by("", " ".join(days))}
     return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
 
 

@@ -56,6 +56,13 @@ TOLD = [
         "He was arrested on Wednesday {15th June 2021|June14}, after days of watching the shop.",
         "arrested on: Wednesday 15 June 2021 -> Wednesday June 14",
     ),
+    ("en", "The storm in numbers:\n4 dead, {30|50} hurt, 5 missing", "injured: 30 -> 50"),
+    (
+        "en",
+        "The police of Skerrow said that {5|9} people were arrested in the market{| hall}."
+        "{| The police of Skerrow said that 25 people were seen in the market.}",
+        "arrested: 5 -> 9",
+    ),
     # A label is of the clause of its value.
     (
         "en",

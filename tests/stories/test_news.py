@@ -252,6 +252,10 @@ ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Ske
             False,
         ),
         ("The mayor of Skerrow was born in 1964.", "Skerrow: the mayor was born in 1966.", False),
+        ("On June 17, 300 sailors of the ferry left Skerrow.", "In Skerrow 300 sailors left the ferry in June.", False),
+        ("In Skerrow 4 students died.", "A doctor of Skerrow said that 13 students died.", True),
+        ("In Skerrow 4 students died.", "A doctor of Skerrow said that 12 students died.", True),
+        ("In Skerrow 4 students died.", "In Skerrow 4 students died on 13 January.", False),
         ("In Skerrow 9 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
     ],
 )
@@ -260,7 +264,7 @@ def test_another_value_of_what_was_counted_is_news(told: str, sentence: str, *, 
 
 
 def _news_of(title: str, sentence: str, told: str) -> tuple[str, ...]:
-    document = Document("1" * 16, "", "", title, sentence, 0, language="en")
+    document = Document("1" * 16, "", "", title, sentence, 12 * 86_400, language="en")
     first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
     member = replace(first, id=document.id, status="related")
     join = Join(first, member, document=document, language="en", sentences=(sentence,))

@@ -35,6 +35,7 @@ def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]
     """Return a sentence with a mark in place of each phrase that stands for a number, and these phrases."""
     table = all_languages().by_name.get(language)
     phrases = []
+    folded = re.sub("|".join(MARKS), " ", folded)  # words of the page
 
     def mark(found: re.Match[str]) -> str:
         following = folded[found.end() :].split(maxsplit=1)

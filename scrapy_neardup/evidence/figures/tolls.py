@@ -215,7 +215,7 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
-    folded = _TIME.sub("", _SPLIT.sub(r"\1\2", folded))
+    folded = _TIME.sub("", _SPLIT.sub(_as_one, folded))
     folded = _NAMED.sub(r"\1", _RANGE.sub(_as_range, folded))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
@@ -232,6 +232,12 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
     newest, is_lower = newest_values(words, placed, cues, is_correction=is_correction)
     return _Sentence(sentence, folded, words, newest, is_correction or is_lower)
+
+
+def _as_one(found: re.Match[str]) -> str:
+    """Return "166767" for "166, 767", and "November 12, 300" as it is."""
+    is_day = found.string[: found.start()].rstrip(" .").rpartition(" ")[2] in MONTHS
+    return found[0] if is_day else found[1] + found[2]
 
 
 def _as_range(found: re.Match[str]) -> str:
@@ -346,7 +352,7 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
         label = LABELS[start.figure.kind]
     kind: int = _OF_HEAD.get(label) or kind_of(label)
     if kind in _MAY_DIE and each.figure.value != "0" and has_died(words[each.end : each.end + _REACH]):
-        return FigureKind.DEAD
+        kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
     if kind is FigureKind.MONEY and cues.says["loss"].search(said):
