@@ -1,6 +1,7 @@
 """Which of the words that differ between two partners of an alignment change what is said."""
 
 from collections.abc import Callable, Iterable, Sequence
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import meaning_of
@@ -22,6 +23,8 @@ from scrapy_neardup.evidence.tokens import (
     say_nothing,
 )
 
+_LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
+_WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
 _MOST_PARTS = 6  # words that are written as one
 Has = Callable[[Token], bool]
 """Whether the old text has a word anywhere."""
@@ -43,9 +46,12 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    if not place.is_content:
-        return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
+    letters = {each.text for each in (*gone, *came)}
+    if len(gone) == len(came) == 1 and len(letters) == 2 and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:
+        return [Difference("code", gone[0].printed, came[0].printed)], 0
+    if not place.is_content:
+        return [], len(came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
