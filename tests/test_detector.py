@@ -115,9 +115,6 @@ async def test_the_first_text_is_sketched_outside_the_event_loop(
     assert is_on_loop == [False, True]
 
 
-# Who published a document: strangers on one platform, and domains of other scripts
-
-
 VICTIM = "https://harbour.blogspot.com/2026/11/ferry.html"
 
 

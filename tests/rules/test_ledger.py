@@ -206,9 +206,6 @@ def test_ended_events_that_become_one_have_ended(levels: int, *, runs: bool) -> 
     assert stays.story(bytes(8), ledgers[0]).is_running is runs
 
 
-# The bytes
-
-
 def test_a_ledger_is_bounded() -> None:
     story = Story(500)
     for number in range(MOST_STATES + 10):

@@ -49,9 +49,6 @@ async def claims_of(index: Index, story: str, level: str, token: str) -> Claim:
     return Claim(story, level, START + 60, extent=Extent(12, 12), token=token, lead="a lead")  # type: ignore[arg-type]
 
 
-# The stores
-
-
 @pytest.mark.in_memory
 @pytest.mark.parametrize("level", LEVELS)
 async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: Index, level: str) -> None:
@@ -142,9 +139,6 @@ async def test_claims_that_are_damaged_or_older_than_a_window_are_left_out(
         assert client.hkeys(name) == [TOKENS[0].encode()]
 
 
-# Lost answers
-
-
 @pytest.mark.parametrize(("arriving", "lost"), [(1, 3), (0, 2)])
 async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     redis_server: RedisServer, namespace: str, arriving: int, lost: int
@@ -177,9 +171,6 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     was_granted = arriving > 0 or lost == 1
     assert len(room.events[0].members) == (6 if was_granted else 7)
     assert len({each.token for each in asked if each.level == "breaking"}) == (1 if was_granted else 2)
-
-
-# Processes that die
 
 
 async def test_an_event_outlives_the_process_that_claimed_it(sqlite_url: str, namespace: str) -> None:
@@ -247,9 +238,6 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
         await room.detector.finish(all_over=True)
         await room.detector.finish(all_over=True)
         assert [event.level for event in room.detector.take_events()] == ["ended", "ended"]
-
-
-# A crash between joining a story and claiming its level
 
 
 @pytest.mark.parametrize("lost", [":story:", ":"], ids=["the story", "all but the records"])

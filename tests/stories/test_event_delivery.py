@@ -97,9 +97,6 @@ async def until(condition: Any) -> None:
     await asyncio.wait_for(poll(), PATIENCE)
 
 
-# Events are independent of each other
-
-
 @pytest.mark.versions
 async def test_one_refused_event_does_not_silence_the_others(
     hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture
@@ -192,9 +189,6 @@ async def test_a_lone_surrogate_is_delivered(hook: Webhook, receiver: Receiver) 
     await hook.deliver({**report(1), "headline": "Feuer \ud800"})
     ((_, body),) = receiver.requests
     assert json.loads(body)["headline"] == "Feuer \ud800"
-
-
-# Events that wait in the store
 
 
 @asynccontextmanager
@@ -322,9 +316,6 @@ asyncio.run(main())
 """
 
 
-# Receivers that behave badly
-
-
 @pytest.mark.versions
 @pytest.mark.parametrize("behaviour", [never_answer, drip_headers, drip_interim_answers])
 async def test_the_whole_answer_has_a_deadline(behaviour: Behaviour) -> None:
@@ -361,9 +352,6 @@ def test_the_process_ends_whatever_the_receiver_does() -> None:
         urls = [stack.enter_context(BadReceiver(each)).url for each in behaviours]
         command = [fast_python(), "-c", ENDS, *urls]
         assert subprocess.check_output(command, text=True, timeout=PATIENCE) == "closed\n"
-
-
-# Secrets
 
 
 @pytest.mark.versions

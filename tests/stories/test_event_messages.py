@@ -120,9 +120,6 @@ def test_the_rule_count_counts_items() -> None:
     assert "16 items within four hours" in said(report)
 
 
-# Services
-
-
 @asynccontextmanager
 async def service(receiver: Receiver | BadReceiver, deadline: float = PATIENCE) -> AsyncIterator[Service]:
     chat = Service(receiver.url.replace("http://", "json://anna:sEcReT@"), deadline)

@@ -89,9 +89,6 @@ async def test_ids_keep_their_form_however_often_a_figure_changes(schema: Draft2
 NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
 
 
-# Why each member joined
-
-
 async def test_a_report_in_other_words_names_the_terms_it_shares() -> None:
     async with opened(store="memory://", events_min_sources=3) as room:
         for number in range(6):

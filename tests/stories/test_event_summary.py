@@ -104,9 +104,6 @@ def test_the_dead_come_before_the_injured_before_homes_and_what_is_new_comes_fir
     assert [fact["is_new"] for fact in later.report("ended")["facts"]] == [False] * 3
 
 
-# Headlines
-
-
 def members(*titles: str, source: str = "northwire.example") -> list[Member]:
     return [
         Member(f"{number:016x}", "", title, source, source, "original" if number == 1 else "duplicate", number=number)

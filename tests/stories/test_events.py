@@ -117,9 +117,6 @@ async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, name
     assert room.events == []
 
 
-# Stories that are muted
-
-
 async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -> None:
     for n in range(6):
         await newsroom.publish("fire", f"s{n}", n * MINUTE)
@@ -233,8 +230,6 @@ async def test_a_report_in_other_words_leaves_the_first_document_its_language(ne
     assert [member.language for member in members] == ["en", "en"]
 
 
-# Pages with two events
-
 PAPERS_OF_A = 8
 
 
@@ -321,8 +316,6 @@ async def test_a_page_with_two_events_that_comes_first_joins_nothing_either(
     assert stories["ferry"].isdisjoint(stories["market"])
     assert [event.level for event in newsroom.detector.take_events()] == ["breaking", "breaking"]
 
-
-# One machine is one source
 
 HOSTS = {
     "spellings of an address": ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"],

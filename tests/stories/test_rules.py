@@ -51,9 +51,6 @@ def minutes(*values: float) -> list[int]:
     return [int(value * MINUTE) for value in values]
 
 
-# Rules
-
-
 def test_six_new_sources_within_an_hour_break() -> None:
     assert sources(story(minutes(0, 10, 20, 30, 40)), 40 * MINUTE, 5) == "watch"
     assert sources(story(minutes(0, 10, 20, 30, 40, 59)), 59 * MINUTE, 5) == "breaking"
@@ -262,9 +259,6 @@ def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
     for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
         with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
             load_rule(wrong)
-
-
-# Owners
 
 
 def test_owners_name_their_sources() -> None:

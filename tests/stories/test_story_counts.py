@@ -172,9 +172,6 @@ async def test_a_purge_forgets_what_a_source_printed(index: Index) -> None:
     }
 
 
-# Levels
-
-
 @pytest.mark.every_store
 @pytest.mark.parametrize("level", ["watch", "breaking", "ended"])
 async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url: str, level: str) -> None:
