@@ -53,7 +53,7 @@ async def end(index: Index, run: int) -> None:
 
 
 def is_seen(match: Match | None) -> bool:
-    return match is not None and match.is_seen
+    return match is not None and match.pair.is_seen
 
 
 # Heartbeats, by the clock of the store.
@@ -71,7 +71,7 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     index.partition.run = FIRST
     await index.runs.beat()
     match = await check_as(index, SECOND, COPY.copy(url="https://third.example/c", source="third.example"))
-    assert (match.is_seen, match.kept_share) == (True, 1.0)
+    assert (match.pair.is_seen, match.kept_share) == (True, 1.0)
 
 
 @pytest.mark.parametrize("lives", [True, False])
@@ -126,7 +126,7 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_store: OpenInd
     await end(index, FIRST)
     index.partition.run = THIRD
     decision = await decision_on(index, PAGE.copy())
-    found = decision.match.is_seen, decision.match.id, decision.join.earlier_of_page
+    found = decision.match.pair.is_seen, decision.match.id, decision.join.earlier_of_page
     assert found == (True, COPY.id, PAGE.id)
 
 
@@ -164,7 +164,7 @@ async def test_lost_copies_do_not_hide_what_was_delivered(open_store: OpenIndex,
     for run in range(10, 30):
         copy = COPY.copy()
         match = await check_as(index, run, copy)
-        assert (match.is_seen, match.original) == (True, PAGE.id), run
+        assert (match.pair.is_seen, match.original) == (True, PAGE.id), run
         await (index.runs.settle([copy.id], WITHDRAWN) if is_withdrawn else end(index, run))
 
 
