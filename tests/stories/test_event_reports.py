@@ -142,7 +142,8 @@ ITEMS = """
 class News(Pages):
     def parse(self, response):
         for url, text in self.settings["ARTICLES"]:
-            yield {"url": url, "text": text, "title": f"Harbour fire, says {url}"}
+            name = "".join(filter(str.isalpha, url))  # a number would be another figure
+            yield {"url": url, "text": text, "title": f"Harbour fire, says {name}"}
 """
 BODY = "\n".join(" ".join(made_up(("fire", line), 30)) for line in range(8))
 
@@ -174,13 +175,12 @@ def test_a_crawl_counts_the_stories_that_moved(project: Project) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="one of twelve crawls asks once too little whether the story is an event")
 def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: Path) -> None:
     options = {"NEARDUP_SOURCE_OWNERS": OWNERS, "NEARDUP_EVENTS_MIN_SOURCES": 6, "CONCURRENT_ITEMS": 1}
     project = Project(tmp_path)
     crawl = project.crawl(ITEMS, urls=["data:,"], ARTICLES=ARTICLES, NEARDUP_EVENTS_FEED="events.jsonl", **options)
+    assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["watch", "breaking"]
     told = read_lines(tmp_path / "events.jsonl")[-1]
-    assert told["level"] == "breaking"
     (watched,) = map(json.loads, neardup(tmp_path, "watch", "--events", "--json").stdout.splitlines())
     settings = NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": OWNERS})
     rows = gather([tmp_path / "items.jsonl"], settings).rows
