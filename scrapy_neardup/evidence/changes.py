@@ -89,12 +89,15 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
         if is_like and each.partner not in repeated:
             may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
             told = _replaced(each, new.language, _DATELINE if may_have_date else 0)
-            better = best[each.partner].text
-            yield from (
-                (*pair, (each.text, each.partner))
-                for pair in told
-                if each.text == better or pair[0].token.text not in [it.text for it in tokens_of(better, new.language)]
-            )
+            said = _words_of_better(each, best[each.partner], new.language)
+            yield from ((*pair, (each.text, each.partner)) for pair in told if pair[0].token.text not in said)
+
+
+def _words_of_better(sentence: Sentence, better: Sentence, language: str) -> set[str]:
+    """Return the words of the sentence that has most of a partner, none if it is the sentence itself."""
+    if better.text == sentence.text:
+        return set()
+    return {token.text for token in tokens_of(better.text, language)}
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:

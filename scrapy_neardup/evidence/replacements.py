@@ -46,12 +46,11 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    gone, came = list(place.gone), list(place.came)
-    letters = {each.text for each in (*gone, *came)}
-    if len(gone) == len(came) == 1 and len(letters) == 2 and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:
-        return [Difference("code", gone[0].printed, came[0].printed)], 0
+    if _is_other_letter(place.gone, place.came):
+        return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     if not place.is_content:
-        return [], len(came)
+        return [], len(place.came)
+    gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
@@ -66,6 +65,14 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     if other is not None:
         found.append(other)
     return found, wording
+
+
+def _is_other_letter(gone: Sequence[Token], came: Sequence[Token]) -> bool:
+    """Decide whether a letter stands for another one, and one of them is no word: "hepatitis A", "hepatitis B"."""
+    if len(gone) != 1 or len(came) != 1:
+        return False
+    letters = {gone[0].text, came[0].text}
+    return len(letters) == 2 and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER
 
 
 def _said(tokens: Sequence[Token]) -> list[Token]:

@@ -75,9 +75,9 @@ def are_synonyms(old: str, new: str) -> bool:
 def _is_other_form(a: str, b: str) -> bool:
     """Decide whether words that are spelled alike do not mean the same.
 
-    In Polish a letter tells those who are missing from the dead, in Turkish "not" is inside of words: "kapatilacagi",
-    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened. In
-    Hungarian a number is one word: "negyvenmilliard", "negymilliard".
+    In Polish a letter tells those who are missing from the dead. In Turkish "not" is inside of words: "kapatilacagi",
+    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened. In Hungarian a number is one word:
+    "negyvenmilliard", "negymilliard".
     """
     meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
     shorter, longer = sorted((a, b), key=len)

@@ -130,7 +130,7 @@ class Judge:
         ``version`` is the version of its page that it changes, or its match; ``is_kept`` says that it adds something.
         """
         pair = match.pair
-        if not match.pair.is_seen or (pair.new.is_boilerplate and not pair.same_text):
+        if not pair.is_seen or (pair.new.is_boilerplate and not pair.same_text):
             return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
         # Without NEARDUP_KEEP_UPDATES a rewritten page is an update only if its text is too unlike for a copy.
         may_be_update = self.policy.keep_updates or version.pair.likeness.score < self.policy.threshold
@@ -257,7 +257,7 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     elif is_bridge or (is_part and not first_topic):
         first_topic = NO_TOPIC
     record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
-    if match.related or not match.pair.is_seen:
+    if match.related or not pair.is_seen:
         return record
     original_url, original_title = old.of_original(match.key)
     copy = replace(

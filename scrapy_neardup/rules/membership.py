@@ -254,8 +254,8 @@ def _are_told(lead: list[bytes], telling: list[bytes]) -> bool:
 
 def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:
     """Return the hashes of the terms of title and first lines."""
-    lines = f"{text.title} {text.text[:_LEAD]}".split("\n")
-    return [term.to_bytes(2, "big") for term in new_terms(" ".join(lines), (), language)]
+    lead = f"{text.title} {text.text[:_LEAD]}".replace("\n", " ")
+    return [term.to_bytes(2, "big") for term in new_terms(lead, (), language)]
 
 
 def grant(counters: StoryCounters, claim: Claim) -> bool:

@@ -73,7 +73,8 @@ def _news_of(
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
     # "On 18 November" tells when the page was printed, and "18 people" does not.
     days = {str(gmtime(document.seen_at - ago).tm_mday) for ago in (0, 86_400)}
-    days -= {each.text for each in tokens_of("\n".join(join.sentences), join.language) if each.kind == "number"}
+    tokens = (token for each in join.sentences for token in tokens_of(each, join.language))  # read before, and cached
+    days -= {each.text for each in tokens if each.kind == "number"}
     known = {*told, *told_by("", " ".join(days))}
     return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
 
