@@ -71,12 +71,16 @@ def _news_of(
     ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    # "On 18 November" tells when the page was printed, and "18 people" does not.
+    known = {*told, *_days_of_print(document, join)}
+    return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
+
+
+def _days_of_print(document: Document, join: Join) -> list[int]:
+    """Return the hashes of today and yesterday, which say when a page was printed: "on the 18th", not "18 people"."""
     days = {str(gmtime(document.seen_at - ago).tm_mday) for ago in (0, 86_400)}
     tokens = (token for each in join.sentences for token in tokens_of(each, join.language))  # read before, and cached
     days -= {each.text for each in tokens if each.kind == "number"}
-    known = {*told, *told_by("", " ".join(days))}
-    return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
+    return told_by("", " ".join(days))
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:
