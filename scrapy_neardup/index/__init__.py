@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.changes import Changes
 from scrapy_neardup.index.documents import Documents
 from scrapy_neardup.index.events import Events
@@ -18,8 +17,7 @@ from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.stories import VERSION as MEMBER_VERSION
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.settings.store_urls import check_url
-from scrapy_neardup.text.display import without_password
+from scrapy_neardup.settings import NearDupSettings
 
 __all__ = ["RECORD_VERSIONS", "Breaker", "Index", "Judge", "Policy", "index_from_url"]
 
@@ -96,10 +94,7 @@ class Index:
 
 def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeout: float = 2.0) -> Index:
     """Return the index that a url names, not opened yet. Raise SettingsError if the url names none."""
-    try:
-        check_url(url)
-    except ValueError as error:
-        raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
+    NearDupSettings.from_mapping({"NEARDUP_STORE": url})  # the constructor of settings checks nothing
     scheme, _, rest = url.partition("://")
     store: Store
     if scheme in ("memory", "sqlite"):

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 from scrapy_neardup.document import LONG_TEXT, Document, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.joined_stories import JoinedStories, text_of
 from scrapy_neardup.index.layout import SLICE, Span, calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Part, Partition
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
@@ -29,6 +28,7 @@ from scrapy_neardup.index.store import (
     answers,
     is_other_version,
 )
+from scrapy_neardup.index.stories import JoinedStories, text_of
 from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.texts import StoredText, pack_text
 from scrapy_neardup.rules.decision import Decision, chosen_for_second_look

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis, RedisCluster
 from servers import Cluster, RedisServer, TLSServer, bundled_binary
 
-from scrapy_neardup.index.redis.connection import is_cluster
+from scrapy_neardup.index.redis.store import is_cluster
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "let me/in@once"

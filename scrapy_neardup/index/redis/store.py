@@ -1,4 +1,8 @@
-"""A Redis as a store: commands travel together in pipelines, and a Lua script writes."""
+"""A Redis as a store: commands travel together in pipelines, and a Lua script writes.
+
+The last part of the module makes the client of a url, and explains errors of redis-py so that a user can fix their
+cause.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,42 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
 from typing import Any, TypeVar, cast
 
+from redis import exceptions
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
-from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import ClusterDownError, NoScriptError, ResponseError
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.redis.connection import CONNECTIONS, connect, explain_error, is_cluster
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
-from scrapy_neardup.settings.store_urls import check_redis
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, Store
+from scrapy_neardup.settings.store_urls import CLUSTER
 from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)
+
+CONNECTIONS = 3  # connections of a process: one for checks, one for stories, one for everything else
+
+_PORT = 6379
+_TLS_MENDS = (
+    "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
+)
+_RIGHTS_MEND = "check user and password in NEARDUP_STORE, and the user's ACL"
+_MENDS = {
+    "the user executing the script can't": _RIGHTS_MEND,
+    "certificate verify failed": _TLS_MENDS,
+    "hostname mismatch": _TLS_MENDS,
+    "db index is out of range": "name a database the server has, as in redis://host:6379/0",
+    "cluster mode is not enabled": "the server is no node of a cluster: use redis:// in NEARDUP_STORE",
+    "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
+}
+
+# Words in errors about damaged data: the store works, and only some documents are affected.
+_DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
 
 _OWN_KEY = re.compile(r"{neardup:\S+")
 _AT_ONCE = 500
@@ -37,13 +63,12 @@ _RUNS = "return { redis.call('TIME'), redis.call('HGETALL', KEYS[1]) }"
 
 
 class RedisStore(Store):
-    """``url``: see connection.py. A bounded number of callers use the client at a time."""
+    """``url``: see ``connect``. A bounded number of callers use the client at a time."""
 
     def __init__(self, url: str, timeout: float = 2.0) -> None:
         self.url = url
         self.location = without_password(url)
         self._timeout = timeout
-        check_redis(url)
         self._opening = asyncio.Lock()
         self._free = asyncio.Semaphore(CONNECTIONS)
         self.client: RedisClient | None = None
@@ -212,3 +237,73 @@ async def server_facts(client: Redis, key: str) -> Facts:
         "noeviction, and give the server enough memory"
     )
     return Facts(facts, (warning,))
+
+
+async def refused_commands(client: Client, key: str) -> str:
+    """Call each command that a crawl needs, for a key that the last one removes. Return what is refused."""
+    calls: list[Call | Commit] = [
+        Call("RUNS", key),
+        Call("HSET", key, ("field", "value")),
+        Call("EXPIRE", key, (60,)),
+        *(Call(name, key, ("field",)) for name in ("HGET", "HEXISTS", "HMGET", "HDEL")),
+        *(Call(name, key) for name in ("EXISTS", "TYPE", "TTL", "HGETALL", "HLEN")),
+        Call("HSCAN", key, (0,)),
+        Commit([Expected(Call("HGET", key, ("field",)))], []),
+        Call("UNLINK", key),
+        Call("XADD", key, ("*", "field", "value")),
+        *(Call(name, key, ends) for name, ends in (("XLEN", ()), ("XRANGE", "-+"), ("XREVRANGE", "+-"))),
+        Call("UNLINK", key),
+    ]
+    return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
+
+
+def is_cluster(url: str) -> bool:
+    return CLUSTER.fullmatch(url) is not None
+
+
+def connect(url: str, timeout: float) -> Redis:
+    """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
+
+    Use it in one event loop, with at most ``CONNECTIONS`` commands or pipelines under way.
+    """
+    options: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "protocol": 2,
+        "max_connections": CONNECTIONS,
+    }
+    found = CLUSTER.fullmatch(url)
+    if found is None:
+        # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
+        once_more = Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,))
+        return Redis.from_url(url, retry=once_more, **options)
+    scheme, login, hosts, rest = found.groups()
+    first, *others = hosts.split(",")
+    nodes = [parse_url(f"redis://{each}") for each in others]
+    return RedisCluster.from_url(  # type: ignore[return-value]  # its commands are those of Redis
+        f"{scheme}{login}{first}{rest}",
+        startup_nodes=[ClusterNode(each["host"], each.get("port", _PORT)) for each in nodes],
+        require_full_coverage=False,  # a window lives in one slot
+        retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
+        **options,
+    )
+
+
+def explain_error(url: str, error: Exception) -> StoreError:
+    """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
+    location = without_password(url)
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
+        return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
+    if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
+        return StoreError(f"{location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
+    if any(words in str(error) for words in _DAMAGE):
+        return StoreError(f"{location}: the data of a document or story is damaged: {error}")
+    # The client of a cluster hides the answer of the first node behind its own error.
+    details = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
+    for words, mend in _MENDS.items():
+        if words in details.lower():
+            return StoreError(f"{location}: {text}; {mend}")
+    if "no such file or directory" in details.lower() and "ssl_" in url:
+        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
+    return StoreUnavailable(f"{location}: {text}")

@@ -15,7 +15,7 @@ from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.redis.rights import refused_commands
+from scrapy_neardup.index.redis.store import refused_commands
 from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report

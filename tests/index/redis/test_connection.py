@@ -14,7 +14,7 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
-from scrapy_neardup.index.redis.connection import connect
+from scrapy_neardup.index.redis.store import connect
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import without_password
 from scrapy_neardup.tools.ask import Ask
