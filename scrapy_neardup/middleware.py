@@ -15,8 +15,7 @@ from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, name_of, text_of
-from scrapy_neardup.crawl.item_context import ItemContext, Page
-from scrapy_neardup.crawl.response_order import ResponseOrder, ResponsePlace
+from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponseOrder, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from scrapy_neardup.index.changes import Changes
 from scrapy_neardup.index.documents import Documents
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.layout import Layout
@@ -10,7 +9,7 @@ from scrapy_neardup.index.learned import Learned
 from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.index.store import Breaker, Store, answers
-from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.index.stories import Changes, Stories
 from scrapy_neardup.index.upkeep import Selection, StoreSummary, survey, to_purge
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION

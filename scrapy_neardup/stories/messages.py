@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.stories.ledger import UNCONFIRMED
+from scrapy_neardup.stories.summary import UNCONFIRMED
 from scrapy_neardup.text.display import counted, coverage_words, one_line
 
 _LONGEST_HEADLINE = 250  # characters

@@ -8,9 +8,8 @@ from typing import Any
 from scrapy_neardup.evidence.lead import are_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
-from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of, unconfirmed
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import headline_of
+from scrapy_neardup.stories.summary import Fact, facts_of, headline_of, sentence_of, states_of, unconfirmed
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600

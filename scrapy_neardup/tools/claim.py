@@ -20,7 +20,7 @@ from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import against, supporters_of
-from scrapy_neardup.stories.ledger import label_of
+from scrapy_neardup.stories.summary import label_of
 from scrapy_neardup.story import Ledger, PrintedFigure
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences

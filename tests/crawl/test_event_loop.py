@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup.crawl.component import MOST_IN_BACKLOG
-from scrapy_neardup.crawl.response_order import ResponseOrder, ResponsePlace
+from scrapy_neardup.crawl.item_context import ResponseOrder, ResponsePlace
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 

@@ -9,8 +9,7 @@ from json_lines import read_lines
 from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Crawl, Project, extracted
 
-from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts
-from scrapy_neardup.crawl.response_order import ResponseOrder
+from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts, ResponseOrder
 
 TWENTY = """
 from scrapy_neardup import NearDupItem

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.figures.tolls import Toll, harm_of_head, tolls_of
-from scrapy_neardup.stories.ledger import label_of
+from scrapy_neardup.stories.summary import label_of
 
 
 def _sentences() -> dict[str, list[tuple[str, str]]]:

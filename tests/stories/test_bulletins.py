@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
-from scrapy_neardup.stories.ledger import states_of
+from scrapy_neardup.stories.summary import states_of
 
 FORM = """{place}: bulletin of the health office
 The health office of {place} reports an outbreak of {disease} in {spread}. {figures}

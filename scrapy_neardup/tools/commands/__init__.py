@@ -100,7 +100,7 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup import NearDupError, StoreUnavailable
-        from scrapy_neardup.tools.commands.terminal import print_error
+        from scrapy_neardup.tools.commands.console import print_error
 
         assert self.settings is not None
         configure_logging(self.settings)
@@ -146,7 +146,7 @@ def leave_closed_pipe() -> None:
 def _module(name: str) -> Any:
     """Return the module of a subcommand.
 
-    It has the arguments ``OPTIONS``, see ``inputs.option``, and the function ``run(options, settings)``, which may be a
-    coroutine. It returns the exit status, and raises NearDupError for a mistake that the user can correct.
+    It has the arguments ``OPTIONS``, see ``console.option``, and the function ``run(options, settings)``. This may be a
+    coroutine, returns the exit status, and raises NearDupError for a mistake that the user can correct.
     """
     return import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
     Options,
@@ -14,8 +14,9 @@ from scrapy_neardup.tools.commands.inputs import (
     live_detector,
     number_from,
     option,
+    print_csv,
+    print_json,
 )
-from scrapy_neardup.tools.commands.terminal import print_csv, print_json
 
 # The options of each question, besides --most.
 _TAKES = {

@@ -20,7 +20,7 @@ from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.text.display import without_password
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
     Options,
@@ -28,9 +28,10 @@ from scrapy_neardup.tools.commands.inputs import (
     json_option,
     located_settings,
     option,
+    print_json,
+    print_wrapped,
     with_store,
 )
-from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped
 from scrapy_neardup.tools.lab.replay import opened
 
 _PATIENCE = 10.0  # seconds for one receiver

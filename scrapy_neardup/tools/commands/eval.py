@@ -19,21 +19,19 @@ from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import PageHead
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     Options,
     Values,
     json_option,
     number_from,
     option,
-    read_pages,
-    workers_option,
-)
-from scrapy_neardup.tools.commands.terminal import (
     print_error,
     print_json,
     print_table,
     print_wrapped,
+    read_pages,
     track,
+    workers_option,
 )
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.tools.lab.replay import Judged, PageReader, RecordedPage, opened, replay

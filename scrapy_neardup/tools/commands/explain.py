@@ -18,24 +18,22 @@ from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
 from scrapy_neardup.text.display import counted, one_line, printable
 from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
     Options,
+    PlainConsole,
     Values,
     coverage_of,
     explain_emptiness,
     json_option,
     live_detector,
     option,
-    read_single,
-)
-from scrapy_neardup.tools.commands.terminal import (
-    PlainConsole,
     print_error,
     print_json,
     print_table,
     print_wrapped,
+    read_single,
 )
 from scrapy_neardup.tools.lab.replay import document_of, opened
 

@@ -21,8 +21,7 @@ from scrapy_neardup import NearDupError, __version__
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.tools.ask import Answer, Ask
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector, option
-from scrapy_neardup.tools.commands.terminal import print_error
+from scrapy_neardup.tools.commands.console import NAMESPACE, STORE, Options, Values, live_detector, option, print_error
 
 if TYPE_CHECKING:
     from mcp.server.auth.provider import AccessToken

@@ -2,7 +2,7 @@
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.ask import is_document_id
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector, option
+from scrapy_neardup.tools.commands.console import NAMESPACE, STORE, Options, Values, live_detector, option
 
 OPTIONS = (
     option("story", metavar="ID", help="id of the story, as messages and `watch --events` show it"),

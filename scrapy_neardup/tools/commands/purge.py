@@ -6,7 +6,7 @@ from scrapy_neardup import NearDupDetector
 from scrapy_neardup.detector import select
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted, printable
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
     Options,
@@ -14,8 +14,8 @@ from scrapy_neardup.tools.commands.inputs import (
     explain_emptiness,
     live_detector,
     option,
+    print_error,
 )
-from scrapy_neardup.tools.commands.terminal import print_error
 
 OPTIONS = (
     STORE,

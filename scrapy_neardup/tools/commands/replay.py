@@ -16,17 +16,21 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     STDOUT,
     Options,
     Values,
+    as_json,
     json_option,
     option,
+    print_error,
+    print_json,
+    print_table,
     read_pages,
     refuse_overwriting,
+    verdict_labels,
     workers_option,
 )
-from scrapy_neardup.tools.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
 from scrapy_neardup.tools.lab.feed import RecordedDocument, needed, read_documents, shown
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
 

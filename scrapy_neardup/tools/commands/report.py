@@ -10,8 +10,16 @@ from tempfile import TemporaryDirectory
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted
-from scrapy_neardup.tools.commands.inputs import STDOUT, Options, Values, number_from, option, refuse_overwriting
-from scrapy_neardup.tools.commands.terminal import print_wrapped, track
+from scrapy_neardup.tools.commands.console import (
+    STDOUT,
+    Options,
+    Values,
+    number_from,
+    option,
+    print_wrapped,
+    refuse_overwriting,
+    track,
+)
 from scrapy_neardup.tools.lab.feed import STDIN
 from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather

@@ -19,18 +19,21 @@ from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.text.display import counted, printable, without_password
 from scrapy_neardup.tools.ask import Ask
-from scrapy_neardup.tools.commands.inputs import (
+from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
     Options,
+    PlainConsole,
     Values,
     explain_emptiness,
     json_option,
     live_detector,
     number_from,
     option,
+    print_json,
+    print_table,
+    table_of,
 )
-from scrapy_neardup.tools.commands.terminal import PlainConsole, print_json, print_table, table_of
 
 _SPANS = {"10 minutes": 600, "hour": 3600}  # seconds
 _STORIES_SHOWN = 8

@@ -28,19 +28,17 @@ from scrapy_neardup.tools.report.news import (
     MOST_DAYS,
     VERDICTS,
     PeriodNews,
+    add_texts,
+    choose_stories,
     days_of,
+    inert_json,
     news_of,
+    payload_of,
     periods_of,
+    size_of,
     span_of,
     tell,
     told_figures,
-)
-from scrapy_neardup.tools.report.payload import (
-    add_texts,
-    choose_stories,
-    inert_json,
-    payload_of,
-    size_of,
 )
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
 

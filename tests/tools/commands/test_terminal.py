@@ -12,7 +12,7 @@ from newsdesk import MINUTE, START, opened, text
 
 from scrapy_neardup.text.display import printable
 from scrapy_neardup.tools.commands import add_arguments, run_subcommand
-from scrapy_neardup.tools.commands.terminal import as_json, print_table
+from scrapy_neardup.tools.commands.console import as_json, print_table
 
 pytestmark = pytest.mark.versions
 

@@ -18,7 +18,7 @@ from scrapy_processes import run_scrapy
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.commands.inputs import read_single
+from scrapy_neardup.tools.commands.console import read_single
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, TOO_LONG, FeedLine, RecordedDocument, read_feed, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader
 from scrapy_neardup.tools.report.gathering import read_rows

@@ -18,8 +18,8 @@ from scrapy_processes import neardup
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.feed_stories import Links, group_stories, on_one_site
 from scrapy_neardup.tools.report.gathering import gather
+from scrapy_neardup.tools.report.news import choose_stories, inert_json
 from scrapy_neardup.tools.report.page import Built, build_report
-from scrapy_neardup.tools.report.payload import choose_stories, inert_json
 
 # All characters that change the direction of writing, which Unicode calls Bidi_Control.
 TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
