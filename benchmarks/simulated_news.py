@@ -171,7 +171,7 @@ class TallyStore:
     async def note_owners(self, seen: Collection[bytes], now: int) -> dict[bytes, tuple[int, int]]:
         return {}
 
-    async def confirm(self, tokens: Collection[str]) -> None: ...
+    async def confirm(self, entries: object) -> None: ...
 
     async def take_over(self, *seconds: object) -> list[Granted]:
         return []

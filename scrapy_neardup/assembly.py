@@ -17,7 +17,7 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
     preset = settings.resolved_preset()
     sketching = None
-    if sketches and preset.is_of_text_alone:
+    if sketches and preset.signature == "minhash" and not preset.with_title:
         sketching = Sketching(FACTORY, ahead_options(preset, min_words=settings.min_words))
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 

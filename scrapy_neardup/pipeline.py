@@ -182,9 +182,19 @@ class NearDupPipeline(Component):
         return item
 
     async def _verdict_on(self, adapter: ItemAdapter, context: ItemContext) -> Verdict:
-        """Ask for the verdict on an item when it is its turn, and wait for the answer."""
+        """Ask for the verdict on an item when it is its turn, and wait for the answer.
+
+        It is its turn when its page is read, and all items before it have asked.
+        """
+        if self._prepared is None:
+            self._prepared = asyncio.create_task(self._prepare())
         try:
-            await self._wait_for_turn(context)
+            if not self._prepared.done():  # while the first page is read, and a worker starts
+                await asyncio.shield(self._prepared)
+            if context.page.reading is not None:
+                await asyncio.shield(context.page.reading)
+            if context.place is not None:
+                await context.place.wait_for_turn()
             asked = self._ask(adapter, context)
         finally:
             await context.let_next_ask()
@@ -198,17 +208,6 @@ class NearDupPipeline(Component):
                 document.settling = asyncio.create_task(self._judge_until_match_is_kept(document, verdict))
             verdict = await asyncio.shield(document.settling)
         return verdict
-
-    async def _wait_for_turn(self, context: ItemContext) -> None:
-        """Wait until an item may ask for its verdict: its page is read, and all items before it have asked."""
-        if self._prepared is None:
-            self._prepared = asyncio.create_task(self._prepare())
-        if not self._prepared.done():  # while the first page is read, and a worker starts
-            await asyncio.shield(self._prepared)
-        if context.page.reading is not None:
-            await asyncio.shield(context.page.reading)
-        if context.place is not None:
-            await context.place.wait_for_turn()
 
     def _ask(self, adapter: ItemAdapter, context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.

@@ -232,8 +232,9 @@ class Claim:
     extent at least as large.
 
     A claim with a token can be repeated if its answer was lost: the same token gets the same answer. A claim that is
-    granted is the event on its way. The store keeps it until all its ``receivers`` have the event. If the crawl that
-    has it in hand dies, another process sends the event: the counters of the claim tell how the story was.
+    granted is the event on its way. The store keeps it for each of its ``receivers`` until this one has the event. If
+    the crawl that has it in hand dies, another process sends the event: the counters of the claim tell how the story
+    was.
     """
 
     story: str
@@ -243,7 +244,7 @@ class Claim:
     signalled: Extent = Extent()  # the extent at the signal before this one; the store says so
     token: str = ""  # 16 hexadecimal digits, or "" if the store need not keep the event
     run: int = 0  # the crawl that has the event in hand, 0 if it is none
-    receivers: tuple[bytes, ...] = (CRAWL,)  # that have not got the event yet
+    receivers: tuple[bytes, ...] = (CRAWL,)
     time: int = 0  # of the event, in Unix seconds
     item: str | None = None  # id of the document that tipped it; None for an end
     joined: int = 0

@@ -87,7 +87,11 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
     headline = _HEADLINE.search(html)
     start = headline.start() if headline else 0
     html = without_struck_text(html, start)
-    text = _with_joined_caps(extract(html), html)
+    text = extract(html)
+    # Let the large first letter of a paragraph belong to its word: "N ine" becomes "Nine".
+    for cap in reversed([*_CAP.finditer(text, 0, _CAPS_WITHIN)][:_MOST_CAPS]):
+        if _is_split(cap, text, html):
+            text = text[: cap.start(2)] + text[cap.end(2) :]
     return _with_lead(text, html, start) if headline else text
 
 
@@ -96,15 +100,6 @@ def without_struck_text(html: str, start: int = 0) -> str:
     if _STRUCK_END.search(html, start) or html.find("line-through", start) >= 0:
         return html[:start] + _STRUCK.sub("", html[start:])
     return html
-
-
-def _with_joined_caps(text: str, html: str) -> str:
-    """Return a text in which the first letter of a paragraph belongs to its word: "N ine" becomes "Nine"."""
-    caps = list(_CAP.finditer(text, 0, _CAPS_WITHIN))[:_MOST_CAPS]
-    for cap in reversed(caps):
-        if _is_split(cap, text, html):
-            text = text[: cap.start(2)] + text[cap.end(2) :]
-    return text
 
 
 def _is_split(cap: re.Match[str], text: str, html: str) -> bool:

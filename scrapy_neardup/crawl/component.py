@@ -215,14 +215,6 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     return replace(settings, data_dir=str(folder.absolute()), store=store)
 
 
-def in_data_dir(settings: NearDupSettings, path: str) -> str:
-    """Return the path of a file in the data directory.
-
-    ``settings`` come from ``locate_files``. An absolute path stays as it is.
-    """
-    return str(Path(settings.data_dir or "", path))
-
-
 def log_window_location(settings: NearDupSettings) -> None:
     """Log where the window of a crawl is. ``settings`` come from ``locate_files``."""
     hours = f"{settings.window / 3600:g} hours"

@@ -23,7 +23,6 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from scrapy_neardup.crawl.component import in_data_dir
 from scrapy_neardup.document import MOST_CHARACTERS, Document
 from scrapy_neardup.exceptions import SettingsError, explain_failure
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
@@ -51,7 +50,7 @@ def feeds_of(crawler: Crawler, settings: NearDupSettings) -> dict[str, JsonLines
     for setting, uri in uris.items():
         is_daily = uri == DEFAULT_DROPPED_FEED
         if is_daily:
-            uri = os.path.join(in_data_dir(settings, "").replace("%", "%%"), uri)
+            uri = os.path.join((settings.data_dir or "").replace("%", "%%"), uri)
         is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
         feeds[setting] = JsonLinesFeed(crawler, setting, uri, packed=is_packed, is_daily=is_daily)
     return feeds

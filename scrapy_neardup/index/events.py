@@ -1,12 +1,12 @@
 """Events on their way: who may raise a level of a story, and who sends the event to which receivers.
 
-An event is on its way from the step that grants its claim until all its receivers have it. If the crawl that has it in
-hand dies, another one takes it over.
+An event is on its way to a receiver from the step that grants its claim until this receiver has it. If the crawl that
+has it in hand dies, another one with this receiver takes it over.
 """
 
 import struct
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -15,9 +15,9 @@ from scrapy_neardup.index.partition import Part, Partition, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, swap
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.documents import WITHDRAWN
 from scrapy_neardup.records.stored_stories import FIELDS, StoredStory, asked_story, whole_story
 from scrapy_neardup.records.stories import (
+    RECEIVER_BYTES,
     StoryChange,
     language_of_owner,
     pack_claim,
@@ -39,10 +39,11 @@ MOST_OWNERS = 100
 # How many events of dead crawls one process takes over at a time. The rest follow a minute later.
 MOST_TAKEN_OVER = 64
 
-# How many events on their way are kept. Further ones cannot be taken over.
+# How many events on their way are kept, counted for each receiver. Further ones cannot be taken over.
 MOST_WAITING = 10_000
 
-_NOBODY = WITHDRAWN  # no crawl has this number
+Entry = tuple[str, bytes]
+"""An event on its way to one receiver: the token of its claim, and the key of the receiver."""
 
 _SECONDS = struct.Struct(">2I")
 
@@ -77,15 +78,16 @@ class Events(Part):
         outbox = self.layout.outbox
         calls = [
             Call("RUNS", self.layout.runs),
-            Call("HGET", outbox, (claim.token,)),
+            Call("HGET", outbox, (_field((claim.token, claim.receivers[0])),)),
             Call("HLEN", outbox),
             Call("HGETALL", self.layout.ended),
             Call("HGETALL", self.layout.story(key)),
         ]
         clock, granted, waiting, ended, whole = await answers(client, calls)
         if granted:
-            _, claim = read_claim(claim.token.encode(), cast("bytes", granted))
-            return _granted(claim, await self._stories.final(client, bytes.fromhex(claim.story)))
+            _, known = read_claim(claim.token.encode(), cast("bytes", granted))
+            known = replace(known, receivers=claim.receivers)
+            return _granted(known, await self._stories.final(client, bytes.fromhex(known.story)))
         story = whole_story(key, whole)
         counters = story.counters
         claim = replace(claim, signalled=read_extent(counters.signalled), run=self.partition.run)
@@ -100,30 +102,20 @@ class Events(Part):
             writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
             writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
         if claim.token and cast("int", waiting) < MOST_WAITING:
-            writes.append(Call("HSET", outbox, (claim.token, pack_claim(Heartbeats.of(0, clock).now // 1000, claim))))
+            packed = pack_claim(Heartbeats.of(0, clock).now // 1000, claim)
+            writes += [Call("HSET", outbox, (_field((claim.token, key)), packed)) for key in claim.receivers]
             writes.append(Call("EXPIRE", outbox, (2 * self.policy.window,)))
         await swap(client, {self.layout.story(key): story.version}, writes)
         return _granted(claim, story)
 
     @swaps
-    async def confirm(self, client: Client, tokens: Sequence[str]) -> None:
-        """Forget the events on their way with these tokens: all their receivers have them."""
-        await self._forget(client, tokens)
+    async def confirm(self, client: Client, entries: Iterable[Entry]) -> None:
+        """Forget these events on their way: their receivers have them, or will never take them."""
+        await self._forget(client, [*map(_field, entries)])
 
-    async def _forget(self, client: Client, tokens: Sequence[str | bytes]) -> None:
-        if tokens:
-            await answers(client, [Call("HDEL", self.layout.outbox, tokens)])
-
-    @swaps
-    async def hand_on(self, client: Client, token: str, receivers: Collection[bytes], *, keep: bool) -> None:
-        """Note which receivers have not got an event yet. Unless the caller keeps it, others may take it over."""
-        read = Call("HGET", self.layout.outbox, (token,))
-        (packed,) = await answers(client, [read])
-        if packed:
-            second, claim = read_claim(token.encode(), cast("bytes", packed))
-            left = replace(claim, receivers=tuple(receivers), run=self.partition.run if keep else _NOBODY)
-            write = Call("HSET", self.layout.outbox, (token, pack_claim(second, left)))
-            await answers(client, [Commit([Expected(read, cast("bytes", packed))], [write])])
+    async def _forget(self, client: Client, fields: Sequence[bytes]) -> None:
+        if fields:
+            await answers(client, [Call("HDEL", self.layout.outbox, fields)])
 
     @swaps
     async def take_over(
@@ -131,32 +123,33 @@ class Events(Part):
         client: Client,
         seconds: float,
         receivers: Collection[bytes] = (CRAWL,),
-        in_hand: Container[str] = (),
+        in_hand: Container[Entry] = (),
     ) -> list[Granted]:
         """Return events on their way to these receivers that no living crawl has in hand. The caller sends them.
 
         No other caller gets them while the crawl of this one lives. If it is none, others get them after ``seconds``.
-        ``in_hand`` has the tokens of the caller's own events. At most ``MOST_TAKEN_OVER`` are returned.
+        ``in_hand`` has the caller's own events. At most ``MOST_TAKEN_OVER`` are returned, for all these receivers.
         """
         clock, rows = await answers(client, [Call("RUNS", self.layout.runs), Call("HGETALL", self.layout.outbox)])
         beats = Heartbeats.of(self.partition.run, clock)
         now = beats.now // 1000
         taken_over = list[Granted]()
         gone = list[bytes]()
-        for token, packed in cast("dict[bytes, bytes]", rows).items():
-            second, claim = self._read_waiting(token, packed, now)
+        for field, packed in cast("dict[bytes, bytes]", rows).items():
+            second, claim = self._read_waiting(field, packed, now)
             if claim is None:
-                gone.append(token)
+                gone.append(field)
                 continue
-            is_wanted = claim.token not in in_hand and not frozenset(receivers).isdisjoint(claim.receivers)
+            (receiver,) = claim.receivers
+            is_wanted = receiver in receivers and (claim.token, receiver) not in in_hand
             if not is_wanted or not _is_free(claim, beats, is_old=abs(now - second) >= int(seconds)):
                 continue
             if (story := await self._story_of(client, claim)) is None:
-                gone.append(token)
+                gone.append(field)
                 continue
             claim = replace(claim, run=self.partition.run)
-            held = Call("HSET", self.layout.outbox, (token, pack_claim(second if self.partition.run else now, claim)))
-            expected = Expected(Call("HGET", self.layout.outbox, (token,)), packed)
+            held = Call("HSET", self.layout.outbox, (field, pack_claim(second if self.partition.run else now, claim)))
+            expected = Expected(Call("HGET", self.layout.outbox, (field,)), packed)
             if await answers(client, [Commit([expected], [held])]) == [1]:  # else another process was faster
                 taken_over.append(_granted(claim, story))
             if len(taken_over) == MOST_TAKEN_OVER:
@@ -164,13 +157,14 @@ class Events(Part):
         await self._forget(client, gone)
         return taken_over
 
-    def _read_waiting(self, token: bytes, packed: bytes, now: int) -> tuple[int, Claim | None]:
+    def _read_waiting(self, field: bytes, packed: bytes, now: int) -> tuple[int, Claim | None]:
         """Return when an event on its way was claimed, and its claim: None if it is damaged, or too old."""
         try:
-            second, claim = read_claim(token, packed)
+            second, claim = read_claim(field[:-RECEIVER_BYTES], packed)
         except StoreError:
             self.partition.warn_damaged("an event on its way", "it is not sent")
             return 0, None
+        claim = replace(claim, receivers=(field[-RECEIVER_BYTES:],))
         return second, claim if now - second <= self.policy.window else None
 
     async def _story_of(self, client: Client, claim: Claim) -> StoredStory | None:
@@ -240,6 +234,12 @@ class Events(Part):
         if writes:
             await answers(client, [*writes, Call("EXPIRE", self.layout.owners, (ENDED_SECONDS,))])
         return known
+
+
+def _field(entry: Entry) -> bytes:
+    """Return the name of the field that the outbox has for an event on its way."""
+    token, receiver = entry
+    return token.encode() + receiver
 
 
 def _granted(claim: Claim, story: StoredStory) -> Granted:

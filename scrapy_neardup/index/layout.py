@@ -15,7 +15,8 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:events``             HASH story -> nothing, of events that have not ended
 ``…:ended``              HASH story -> its packed sources, of events that have ended
 ``…:owners``             HASH language and owner -> the first and the last second at which it printed in this language
-``…:outbox``             HASH token -> a claim that was granted, until all its receivers have the event, or for a window
+``…:outbox``             HASH token and receiver -> a claim that was granted, until the receiver has the event, or for a
+                         window
 ``…:log``                STREAM of packed changes of stories, until two windows after the newest; see stories.py
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;

@@ -50,7 +50,15 @@ class SQLiteFile:
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
         if self.path:
-            self._make_file()
+            try:
+                Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"{self.path}: the folder cannot be made ({error}); {USABLE}") from error
+            # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
+            with suppress(OSError):
+                with suppress(FileExistsError):
+                    os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                self._opened = os.stat(self.path)
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sql = sqlite3.connect(self.path or ":memory:", timeout=0, isolation_level=None)
         sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
@@ -68,17 +76,6 @@ class SQLiteFile:
                     sql.execute(statement)
                 sql.execute(f"PRAGMA application_id = {APPLICATION}")
                 sql.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _make_file(self) -> None:
-        try:
-            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: the folder cannot be made ({error}); {USABLE}") from error
-        # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
-        with suppress(OSError):
-            with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            self._opened = os.stat(self.path)
 
     def _check_version(self) -> None:
         # Read in one transaction, because another process may be making the tables now.

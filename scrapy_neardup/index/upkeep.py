@@ -30,7 +30,7 @@ class StoreSummary:
     texts: int = 0  # kept; documents with equal texts share one
     stories: int = 0  # without those that became a part of another one
     events: int = 0  # that have not ended
-    waiting: int = 0  # events on their way
+    waiting: int = 0  # events on their way, counted for each receiver
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
     namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
 

@@ -22,7 +22,7 @@ from scrapy_neardup.text.display import one_line
 logger = logging.getLogger(__name__)
 
 # Of members, of the counters and changes of stories, and of events on their way.
-VERSION = 14
+VERSION = 15
 
 MEMBER = PackedFields(
     "member",
@@ -173,7 +173,6 @@ CLAIM = PackedFields(
     {
         "second": "I",
         "run": "I",
-        "receivers": "H*",
         "level": "B",
         "story": "8s",
         "item": "B*",
@@ -293,11 +292,10 @@ def pack_extent(extent: Extent) -> bytes:
 
 
 def pack_claim(second: int, claim: Claim) -> bytes:
-    """Pack a claim that is granted or taken over at this second, without its token."""
+    """Pack a claim that is granted or taken over at this second, without its token and receivers."""
     return CLAIM.pack(
         second,
         claim.run,
-        b"".join(claim.receivers),
         LEVELS.index(claim.level),
         bytes.fromhex(claim.story),
         bytes.fromhex(claim.item or ""),
@@ -314,8 +312,8 @@ def pack_claim(second: int, claim: Claim) -> bytes:
 def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
     """Return what ``pack_claim`` packed. Raise StoreError for anything else."""
     values: list[Any] = CLAIM.unpack(packed)
-    second, run, receivers, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
-    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES) or len(receivers) % RECEIVER_BYTES:
+    second, run, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
+    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES):
         raise StoreError(f"{packed!r} is no claim of this version")
     return second, Claim(
         story.hex(),
@@ -324,7 +322,6 @@ def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
         signalled=read_extent(signalled),
         token=token.decode("utf-8", "replace"),
         run=run,
-        receivers=tuple(split(receivers, RECEIVER_BYTES)),
         time=time,
         item=item.hex() or None,
         joined=joined,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.index.events import Events, Granted
+from scrapy_neardup.index.events import Entry, Events, Granted
 from scrapy_neardup.settings.values import SECTIONS
 from scrapy_neardup.story import CRAWL, LEVELS, Claim, Level, Member, Story
 
@@ -118,15 +118,15 @@ class Sender:
     """Sends events to one receiver in a task of its own, one at a time.
 
     If one fails it is tried again after the others, or after a pause that grows until one gets through. A receiver may
-    get an event twice: it recognises the event by its ``id``. ``note_result`` is told the key of the receiver, the
-    token of the event, and whether it is over: the receiver has the event, or will never take it.
+    get an event twice: it recognises the event by its ``id``. ``note_result`` is told the token of an event, and the
+    key of the receiver that has it now, or will never take it.
     """
 
     def __init__(
         self,
         receiver: Receiver,
         report: Callable[[StoryEvent], SpecialReport],
-        note_result: Callable[[bytes, str, bool], None],
+        note_result: Callable[[Entry], None],
         pauses: tuple[float, float] = PAUSES,
     ) -> None:
         self._receiver = receiver
@@ -205,28 +205,19 @@ class Sender:
             self._has_failed = True
             if token in self._waiting:
                 self._waiting[token] = failures + 1, event
-            self._note_result(self._receiver.key, token, False)
             return False
         self.forget(token)
         self._has_failed &= bool(self._waiting)
-        self._note_result(self._receiver.key, token, True)
+        self._note_result((token, self._receiver.key))
         return True
-
-
-@dataclass(slots=True)
-class _InHand:
-    event: StoryEvent
-    left: set[bytes]  # receivers that have not got it
-    stored: set[bytes]  # the same, as the store has it
-    has_failed: bool = False  # so the store has to know who has got it already
 
 
 class Outbox:
     """The events that a process has in hand: none is lost, and none is granted twice.
 
-    The store keeps an event until it is confirmed that all its receivers have it. One of them is the crawl itself, with
-    its feed and its signals. If the process dies, another one takes the event over. If the answer to its claim was
-    lost, the process itself does.
+    The store keeps an event for each receiver until it is confirmed that this one has it. One of them is the crawl
+    itself, with its feed and its signals. If the process dies, another one takes the event over. If the answer to its
+    claim was lost, the process itself does.
     """
 
     def __init__(self, store: Events, rule: str) -> None:
@@ -236,8 +227,9 @@ class Outbox:
         self._sections: Collection[str] = SECTIONS
         self._senders: dict[bytes, Sender] = {}
         self.has_lost_answer = False  # of a claim, so the store may have an event that nobody knows of
-        self._in_hand: dict[str, _InHand] = {}  # by token
-        self._handed_out = set[str]()
+        self._in_hand: dict[Entry, StoryEvent] = {}
+        self._over = set[Entry]()  # that the store does not know of
+        self._handed_out = set[Entry]()
 
     def send_to(
         self, senders: Mapping[bytes, Sender], levels: Collection[str], sections: Collection[str] = SECTIONS
@@ -250,11 +242,10 @@ class Outbox:
         self._levels = levels
         self._sections = sections
 
-    def note_result(self, receiver: bytes, token: str, is_over: bool) -> None:
-        """Note that a receiver has an event, or will never take it. If not ``is_over``, it may take it later."""
-        if held := self._in_hand.get(token):
-            held.left -= {receiver} if is_over else set()
-            held.has_failed |= not is_over
+    def note_result(self, entry: Entry) -> None:
+        """Note that a receiver has an event, or will never take it."""
+        if self._in_hand.pop(entry, None):
+            self._over.add(entry)
 
     async def claim(self, claim: Claim, story: Story) -> StoryEvent | None:
         """Return the event if the claim is granted. Errors of the store are passed on."""
@@ -272,62 +263,47 @@ class Outbox:
         self.has_lost_answer = False
         if len(self._in_hand) >= MOST_IN_HAND:
             return
-        for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), self._in_hand):
-            if granted.claim.token not in self._in_hand:
-                logger.info("An event of story %s that waited is sent now", granted.claim.story)
-                self._take(granted, story_then(granted.claim, granted.story))
+        own = self._in_hand.keys() | self._over
+        for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), own):
+            logger.info("An event of story %s that waited is sent now", granted.claim.story)
+            self._take(granted, story_then(granted.claim, granted.story))
 
     def _take(self, granted: Granted, story: Story) -> StoryEvent:
         """Take an event in hand, and send it. If somebody has muted its story, nobody gets it."""
         event = event_of(granted.claim, story, granted.members, self._rule)
-        token = granted.claim.token
-        if token not in self._in_hand:
-            receivers = set(granted.claim.receivers)
-            left = set() if story.is_muted else {*receivers}
-            section = event.section  # of all members, so ask once
-            if section and section not in self._sections:
-                left &= {CRAWL}
-            self._in_hand[token] = _InHand(event, left, receivers)
-            for key in left & self._senders.keys():
-                self._senders[key].put(token, event)
+        section = event.section  # of all members, so ask once
+        for key in granted.claim.receivers:
+            entry = granted.claim.token, key
+            if entry in self._over or self._in_hand.setdefault(entry, event) is not event:
+                continue  # another task has taken it meanwhile
+            if story.is_muted or (key != CRAWL and section and section not in self._sections):
+                self.note_result(entry)
+            elif key in self._senders:
+                self._senders[key].put(granted.claim.token, event)
         return event
 
     def hand_out(self) -> list[StoryEvent]:
         """Return the events since the last call, by their times and levels. Those of the last call are passed on."""
         self.pass_on()
-        events = {token: held.event for token, held in self._in_hand.items() if CRAWL in held.left}
+        events = {entry: event for entry, event in self._in_hand.items() if entry[1] == CRAWL}
         self._handed_out = set(events)
         return sorted(events.values(), key=lambda event: event.order)
 
     def pass_on(self) -> None:
-        for token in self._handed_out:
-            self.note_result(CRAWL, token, True)
+        for entry in self._handed_out:
+            self.note_result(entry)
         self._handed_out.clear()
 
     async def confirm(self) -> None:
-        if tokens := [token for token, held in self._in_hand.items() if not held.left]:
-            await self._store.confirm(tokens)
-        for token in tokens:
-            self._in_hand.pop(token, None)
-        waiting = [token for token, held in self._in_hand.items() if CRAWL not in held.left]
-        too_many = set(waiting[: max(0, len(waiting) - MOST_IN_HAND)])
-        for token, held in [*self._in_hand.items()]:
-            if not held.left:  # since a moment ago
-                continue
-            left = {*held.left}
-            is_own = token not in too_many and not left.isdisjoint((CRAWL, *self._senders))
-            if not is_own or (held.has_failed and left != held.stored):
-                await self._store.hand_on(token, left, keep=is_own)
-                held.stored = left
-            if not is_own and held.left:
-                self._let_go(token)
-
-    def _let_go(self, token: str) -> None:
-        for sender in self._senders.values():
-            sender.forget(token)
-        self._in_hand.pop(token, None)
+        """Tell the store which events are over. Leave it to the store to remember more than ``MOST_IN_HAND``."""
+        if over := [*self._over]:
+            await self._store.confirm(over)
+            self._over.difference_update(over)
+        waiting = [entry for entry in self._in_hand if entry[1] != CRAWL]
+        for token, key in waiting[:-MOST_IN_HAND]:
+            self._senders[key].forget(token)
+            del self._in_hand[token, key]
 
     async def close(self) -> None:
         """Try each event that waits once more, for a minute at most. The rest is left to others."""
         await asyncio.gather(*(sender.close() for sender in self._senders.values()))
-        self._senders.clear()

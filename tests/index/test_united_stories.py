@@ -6,7 +6,7 @@ from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, 
 from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index
 from scrapy_neardup.rules.membership import MOST_UNITED
-from scrapy_neardup.story import Claim, Extent, Member, Story
+from scrapy_neardup.story import CRAWL, Claim, Extent, Member, Story
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
 """Of two stories the one with the earlier first document stays."""
@@ -99,7 +99,7 @@ async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(ind
     assert {each.title for each in again.members} == {"early", "a", "b", "late", "c", "d"}
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (claim.token, "a lead", EARLY.id)
     assert [each.title for each in untold.members] == ["early", "a", "b", "late", "c", "d"]
-    await index.events.confirm([claim.token])
+    await index.events.confirm([(claim.token, CRAWL)])
     assert await index.events.take_over(0) == []
 
 

@@ -72,12 +72,12 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     assert untold.claim.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
     assert await indexes[2].events.take_over(3600) == []  # it is in the hands of the one before
-    await indexes[1].events.confirm([TOKENS[0]])
+    await indexes[1].events.confirm([(TOKENS[0], CRAWL)])
     assert await indexes[2].events.take_over(0) == []
 
 
 async def test_an_event_is_taken_over_once_its_crawl_is_over(open_index: OpenIndex, shared_url: str) -> None:
-    """Whoever sends it notes who has got it. The others get what is left, if they have one of these receivers."""
+    """Others get what no receiver has confirmed, if they have one of these receivers."""
     crawl, other, third = [await open_index(shared_url) for _ in range(3)]
     for number, each in enumerate((crawl, other, third)):
         each.partition.run = number + 7
@@ -89,14 +89,11 @@ async def test_an_event_is_taken_over_once_its_crawl_is_over(open_index: OpenInd
     assert await other.events.take_over(0) == []
     await crawl.runs.beat(is_over=True)
     (taken,) = await other.events.take_over(0)
-    assert (taken.claim.run, taken.claim.receivers) == (8, (CRAWL, b"hook"))
-    assert await third.events.take_over(0, [b"hook"]) == []
-
-    await other.events.hand_on(TOKENS[0], [b"hook"], keep=False)
+    assert (taken.claim.run, taken.claim.receivers) == (8, (CRAWL,))
     assert await third.events.take_over(0, [CRAWL, b"chat"]) == []
     (left,) = await third.events.take_over(0, [CRAWL, b"hook"])
     assert (left.claim.run, left.claim.receivers) == (9, (b"hook",))
-    assert await third.events.take_over(0, [b"hook"], [TOKENS[0]]) == []
+    assert await third.events.take_over(0, [b"hook"], [(TOKENS[0], b"hook")]) == []
 
 
 @pytest.mark.in_memory
@@ -131,12 +128,12 @@ async def test_claims_that_are_damaged_or_older_than_a_window_are_left_out(
     with Redis.from_url(redis_url) as client:
         now = client.time()[0]
         for token, hours in zip(TOKENS, (23, 25), strict=True):
-            client.hset(name, token, pack_claim(now - hours * 3600, claim))
+            client.hset(name, token.encode() + CRAWL, pack_claim(now - hours * 3600, claim))
         gone = pack_claim(1, Claim("00" * 8, "watch"))
         for number, damaged in enumerate([b"", b"\xff", b"1 2 3", gone[:-1], gone + b"x", gone]):
-            client.hset(name, f"{number:016x}", damaged)
+            client.hset(name, f"{number:016x}".encode() + CRAWL, damaged)
         assert [each.claim.token for each in await index.events.take_over(0)] == [TOKENS[0]]
-        assert client.hkeys(name) == [TOKENS[0].encode()]
+        assert client.hkeys(name) == [TOKENS[0].encode() + CRAWL]
 
 
 @pytest.mark.parametrize(("arriving", "lost"), [(1, 3), (0, 2)])
@@ -275,8 +272,8 @@ async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
 ) -> None:
     pipeline = await crawled(f"{tmp_path}/events.jsonl")
     events = pipeline.detector.stories.outbox._in_hand
-    first = next(iter(events.values()))
-    first.event = replace(first.event, time=1 << 62)  # in no calendar
+    first = next(iter(events))
+    events[first] = replace(events[first], time=1 << 62)  # in no calendar
     await pipeline.close_spider()
     await pipeline._close_detector()
     assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["breaking", "update"]

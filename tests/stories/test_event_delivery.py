@@ -57,8 +57,8 @@ class Sending:
         self.tries.append(report["id"])
         await self._deliver(report)
 
-    def _note(self, _: bytes, token: str, is_over: bool) -> None:
-        self.over += [token] if is_over else []
+    def _note(self, entry: tuple[str, bytes]) -> None:
+        self.over.append(entry[0])
 
     async def prepare(self) -> None:
         """Do nothing: there is nothing to load."""

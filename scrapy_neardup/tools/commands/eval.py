@@ -290,7 +290,17 @@ async def evaluate(
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
-        timed = _timed(pages, positions, settings.window)
+        # Titles and languages are only those of the feed, and not those that pages give themselves: the figures in
+        # ``docs/accuracy.md`` were measured like this.
+        step = min(1.0, settings.window / (len(pages) + 1))
+        timed = [
+            replace(
+                pages[position],
+                recorded=replace(pages[position].recorded, time=_START + step * number),
+                head=PageHead(),
+            )
+            for number, position in enumerate(positions)
+        ]
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
@@ -298,23 +308,6 @@ async def evaluate(
         sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         orders.append(_order(positions, judged, final_stories))
     return Evaluation(tuple(orders), fmean(sizes))
-
-
-def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: float) -> list[RecordedPage]:
-    """Return the pages in an order, seen one after the other within a window.
-
-    Titles and languages are only those of the feed, and not those that pages give themselves: the figures in
-    ``docs/accuracy.md`` were measured like this.
-    """
-    step = min(1.0, window / (len(pages) + 1))
-    return [
-        replace(
-            pages[position],
-            recorded=replace(pages[position].recorded, time=_START + step * number),
-            head=PageHead(),
-        )
-        for number, position in enumerate(positions)
-    ]
 
 
 def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> JudgedOrder:

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from scrapy_neardup import NearDupDetector
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index import Index
 from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
@@ -95,11 +94,24 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
 async def look(detector: NearDupDetector) -> View:
     now = int(time.time())
     threshold, warning = await detector.stories.threshold(now)
+    newest, _ = await detector.index.changes.newest(_CHANGES_LOOKED_AT)
+    read = await detector.index.changes.stories(
+        [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
+    )
+    grown: list[View] = [
+        {
+            "story": story.id,
+            "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
+            **{span: sum(at > now - length for at in story.times) for span, length in _SPANS.items()},
+        }
+        for story, members in {each[0].id: each for each in read.values()}.values()
+        if story.items > 1
+    ]
     return {
         "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
         "namespace": detector.settings.window_namespace,
         "store": without_password(detector.settings.store),
-        "stories": await _growing(detector.index, now),
+        "stories": sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN],
         "events": [
             {
                 "story": report["story"],
@@ -113,23 +125,6 @@ async def look(detector: NearDupDetector) -> View:
         "breaking_over": threshold,
         "warning": warning,
     }
-
-
-async def _growing(index: Index, now: int) -> list[View]:
-    newest, _ = await index.changes.newest(_CHANGES_LOOKED_AT)
-    read = await index.changes.stories(
-        [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
-    )
-    grown: list[View] = [
-        {
-            "story": story.id,
-            "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
-            **{span: sum(at > now - length for at in story.times) for span, length in _SPANS.items()},
-        }
-        for story, members in {each[0].id: each for each in read.values()}.values()
-        if story.items > 1
-    ]
-    return sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN]
 
 
 def _level(report: View) -> str:

@@ -138,6 +138,11 @@ class RowFormat:
         status = _one_of(STATUSES, tags.get("status"), UNTAGGED)
         url = clean_line(_first(self._value(raw, "url")), LONGEST_URL)
         source, owner = self._publisher(url)
+        changes = tags.get("changes")
+        if isinstance(changes, list):  # as a replay writes them
+            changes = "; ".join(map(str, changes[:100]))
+        # A feed has the sentences of the news as lines, and a replay as a list.
+        news = clean_text(tags.get("news"), MOST_NEWS * 2 * LONGEST_NEWS).split("\n")[:MOST_NEWS]
         return Row(
             number=number,
             id=_name(raw.get("id"), LONGEST_NAME),
@@ -156,8 +161,8 @@ class RowFormat:
             containment=as_share(tags.get("containment")),
             share=as_share(tags.get("share")),
             story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
-            changes=_changes(tags.get("changes")),
-            news=_news(tags.get("news")),
+            changes=clean_line(changes, _LONGEST_CHANGES),
+            news=tuple(clean_line(line, LONGEST_NEWS) for line in news if line.strip()),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=tags.get("would_drop") is True,
         )
@@ -213,16 +218,3 @@ def _one_of(allowed: Sequence[str], value: object, otherwise: str = "") -> str:
 
 def _name(value: object, most: int = LONGEST_URL) -> str:
     return clean_line(str(value), most) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-
-
-def _news(value: object) -> tuple[str, ...]:
-    """Return sentences, which a feed has as lines, and a replay as a list."""
-    lines = clean_text(value, MOST_NEWS * 2 * LONGEST_NEWS).split("\n")[:MOST_NEWS]
-    return tuple(clean_line(line, LONGEST_NEWS) for line in lines if line.strip())
-
-
-def _changes(value: object) -> str:
-    """Return changed figures on one line. A replay writes them as a list."""
-    if isinstance(value, list):
-        value = "; ".join(map(str, value[:100]))
-    return clean_line(value, _LONGEST_CHANGES)
