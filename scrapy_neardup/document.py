@@ -1,7 +1,5 @@
 """The plain data of documents: texts, fingerprints and verdicts. Nothing here does I/O."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -40,7 +38,7 @@ class NearDupFields:
     neardup_event: str | None = None
     neardup_reason: str | None = None
 
-    def __new__(cls, *values: Any, **named: Any) -> Self:
+    def __new__(cls, *values: Any, **named: Any) -> "Self":
         """Put the tags behind the fields of the item itself: feeds write them in this order."""
         cls.__dataclass_fields__ = dict(sorted(cls.__dataclass_fields__.items(), key=lambda each: each[0] in TAGS))
         return super().__new__(cls)
@@ -126,7 +124,7 @@ class Fingerprint(Evidence):
     is_boilerplate: bool = False  # True if too little text is left without the boilerplate
     tells_title: bool = False  # whether the beginning of the text has half of the terms of the title
     # From these the sketcher learns if the document is an original. No store keeps them.
-    features: NDArray[np.uint32] | None = field(default=None, repr=False, compare=False)
+    features: "NDArray[np.uint32] | None" = field(default=None, repr=False, compare=False)
 
     @property
     def text_keys(self) -> tuple[int, ...]:

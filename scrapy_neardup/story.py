@@ -1,7 +1,5 @@
 """The plain data of stories: members, counters, and the levels that an event may claim. Nothing here does I/O."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -158,7 +156,7 @@ class Ledger:
         """Return the state of each kind that has one."""
         return {each.kind: each for each in self.states}
 
-    def until(self, changed: int) -> Ledger:
+    def until(self, changed: int) -> "Ledger":
         """Return the ledger with the states that it had when there had been so many."""
         return Ledger(self.printed, self.states[: max(0, len(self.states) - (self.changed - changed))], changed)
 
@@ -171,7 +169,7 @@ class Extent(NamedTuple):
     states: int = 0  # of its ledger so far
     developments: int = 0  # see ``rules/membership.py``
 
-    def warrants_update(self, signalled: Extent) -> bool:
+    def warrants_update(self, signalled: "Extent") -> bool:
         """Return whether a running event has doubled since the extent ``signalled``, or has a new state or development.
 
         An event has doubled if its number of independent sources has doubled. If it had at most one source, its number
@@ -182,7 +180,7 @@ class Extent(NamedTuple):
             has_doubled = self.sources >= 2 * signalled.sources
         return has_doubled or self.has_news_since(signalled)
 
-    def has_news_since(self, signalled: Extent) -> bool:
+    def has_news_since(self, signalled: "Extent") -> bool:
         """Return whether there is a new state or development, which brings back an event that has ended."""
         return self.states > signalled.states or self.developments > signalled.developments
 

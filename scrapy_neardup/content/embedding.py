@@ -4,8 +4,6 @@ The worker is made once, so the model is loaded once. All detectors of a process
 worker is busy go to it together. If the model fails or is too slow, documents are judged without a vector.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
@@ -54,7 +52,7 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 
 @lru_cache(8)
-def shared_embedding(path: str) -> Embedding:
+def shared_embedding(path: str) -> "Embedding":
     """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
     return Embedding(path, SECONDS)
 

@@ -3,8 +3,6 @@
 What they share, where the crawl keeps its files (the window, dropped items), and how items are read and tagged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -73,7 +71,7 @@ class Component:
         self.settings = shared.settings
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Component:
+    def from_crawler(cls, crawler: Crawler) -> "Component":
         return cls(crawler)
 
     def is_judged(self, item: object) -> bool:

@@ -1,7 +1,5 @@
 """Write what a crawl finds as JSON lines in any storage of Scrapy."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging
@@ -38,7 +36,7 @@ _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
 
-def feeds_of(crawler: Crawler, settings: NearDupSettings) -> dict[str, JsonLinesFeed]:
+def feeds_of(crawler: Crawler, settings: NearDupSettings) -> "dict[str, JsonLinesFeed]":
     """Return the feeds of a crawl, by the ends of the names of their settings.
 
     Raise SettingsError if nothing can be stored under one of the uris.

@@ -1,7 +1,5 @@
 """All that this package patches or reads of the private objects of Scrapy, each with its reason."""
 
-from __future__ import annotations
-
 from typing import IO, Any
 
 from scrapy.extensions.feedexport import FeedSlot
@@ -29,7 +27,7 @@ def free_tree(response: Response) -> None:
 class FeedFile:
     """One file of a feed, from its first item until it is stored. ``accepted`` gets the files that accept an item."""
 
-    def __init__(self, slot: FeedSlot, accepted: list[FeedFile]) -> None:
+    def __init__(self, slot: FeedSlot, accepted: "list[FeedFile]") -> None:
         self.is_stored = False
         self.is_closed = False
         self._slot = slot

@@ -4,9 +4,8 @@ from functools import partial
 
 from scrapy_neardup.index.documents import Documents
 from scrapy_neardup.index.events import Events
-from scrapy_neardup.index.layout import Layout
+from scrapy_neardup.index.layout import Layout, Partition
 from scrapy_neardup.index.learned import Learned
-from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.index.store import Breaker, Store, answers
 from scrapy_neardup.index.stories import Changes, Stories

@@ -7,16 +7,13 @@ Each document is decided as if those before it had been registered. If others ha
 its commit is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from scrapy_neardup.document import LONG_TEXT, Document, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.layout import SLICE, Span, calls_by_slice, values_by_slice
-from scrapy_neardup.index.partition import Part, Partition
+from scrapy_neardup.index.layout import SLICE, Part, Partition, Span, calls_by_slice, values_by_slice
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import (
@@ -83,7 +80,7 @@ class CheckedDocument:
         return self.is_registered or self.error is not None
 
     @property
-    def answer(self) -> CheckedDocument | StoreError:
+    def answer(self) -> "CheckedDocument | StoreError":
         if self.is_registered:
             return self
         return self.error or StoreUnavailable("others change the window all the time")

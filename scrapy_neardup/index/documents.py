@@ -11,8 +11,16 @@ from functools import partial
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.batch import Batch, CheckedDocument
-from scrapy_neardup.index.layout import SLICE, Span, calls_by_slice, values_by_slice
-from scrapy_neardup.index.partition import Part, Partition, pause_after, reads
+from scrapy_neardup.index.layout import (
+    SLICE,
+    Part,
+    Partition,
+    Span,
+    calls_by_slice,
+    pause_after,
+    reads,
+    values_by_slice,
+)
 from scrapy_neardup.index.postings import Keys, ShardBits
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.partition import Part, Partition, reads, swaps
+from scrapy_neardup.index.layout import Part, Partition, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, swap
 from scrapy_neardup.index.stories import Stories

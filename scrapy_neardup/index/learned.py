@@ -8,7 +8,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.vectors import BLOCK
 from scrapy_neardup.index.events import ENDED_SECONDS
-from scrapy_neardup.index.partition import Part, swaps
+from scrapy_neardup.index.layout import Part, swaps
 from scrapy_neardup.index.store import Breaker, Call, Client, answers, swap
 from scrapy_neardup.records.learned import (
     MOST_LINES,

@@ -6,8 +6,6 @@ name the shard. Its low 16 bits are the tag of its postings in the shard's value
 since the start of the generation, and the hash part of a document key. See ``docs/decisions/window.md``.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterable, Sequence
@@ -86,7 +84,7 @@ class Keys:
         self._shards: dict[int, Sequence[bytes]] = {}
 
     @classmethod
-    def of(cls, fingerprint: Fingerprint) -> Keys:
+    def of(cls, fingerprint: Fingerprint) -> "Keys":
         return cls(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
 
     def shards(self, bits: int) -> Sequence[bytes]:

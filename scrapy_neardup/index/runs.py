@@ -6,8 +6,6 @@ died do not count; ``Life`` (records/documents.py) is how far a document has com
 The hash ``…:runs`` has for each run "<first heartbeat> <last heartbeat>", milliseconds by the clock of the store.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math
@@ -19,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, cast
 
-from scrapy_neardup.index.partition import Part, reads, swaps
+from scrapy_neardup.index.layout import Part, reads, swaps
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import DELIVERED, LARGEST_RUN, WITHDRAWN, Record, read_record
 
@@ -63,7 +61,7 @@ class Heartbeats:
     of_run: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # the first and the last one
 
     @classmethod
-    def of(cls, own: int, answer: object) -> Heartbeats:
+    def of(cls, own: int, answer: object) -> "Heartbeats":
         """Return the heartbeats in the answer to RUNS, without those that are damaged."""
         now, stored = cast("tuple[int, dict[bytes, bytes]]", answer)
         found = {number: _BEATS.fullmatch(value) for number, value in stored.items() if number.isdigit()}
@@ -74,7 +72,7 @@ class Heartbeats:
         """The first heartbeat of the run that asks, 0 if it has none."""
         return self.of_run.get(self.own, (0, 0))[0]
 
-    def is_seen(self, record: Record, kept: Kept | None) -> bool:
+    def is_seen(self, record: Record, kept: "Kept | None") -> bool:
         """Decide whether a document counts as seen: it is delivered, or the run lives that is to deliver it.
 
         If it was dropped, it counts if the one that was ``kept`` does. If that one is gone before it was known to be

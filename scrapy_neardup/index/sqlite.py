@@ -1,6 +1,6 @@
 """A SQLite file as a store, which processes of one machine share; or a database in the memory of this process.
 
-It carries out the commands of Redis that this package uses, on three tables. A step (see ``partition.py``) is a
+It carries out the commands of Redis that this package uses, on three tables. A step (see ``layout.py``) is a
 transaction. All SQL runs in one separate thread, where the client answers at once. So a step goes from its first to its
 last line without a pause, and nobody else comes in between.
 """

@@ -7,8 +7,6 @@ https://redis.io/docs/latest/commands. The rest of the module is for those who a
 Whoever changes a hash gives it another *version*, random bytes. So who has read it sees that it has changed since.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import time
@@ -99,7 +97,7 @@ class Client(Protocol):
     async def fields(self, key: str) -> Mapping[bytes, bytes]:
         """Return all fields of a large hash."""
 
-    async def facts(self, keys: Sequence[str]) -> Facts:
+    async def facts(self, keys: Sequence[str]) -> "Facts":
         """Return facts about the store, of which these are keys."""
 
 
@@ -123,7 +121,7 @@ class Store(Protocol):
         """Release every resource."""
 
     async def ask(self, step: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
-        """Return what a step returns, which gets a client; see ``partition.py``.
+        """Return what a step returns, which gets a client; see ``layout.py``.
 
         With ``reads`` it writes nothing, and waits for no writer.
 

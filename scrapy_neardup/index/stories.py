@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 
 from scrapy_neardup.evidence.news import told_by
 from scrapy_neardup.exceptions import InputError, StoreError, StoreUnavailable
-from scrapy_neardup.index.partition import Part, Partition, reads, swaps
+from scrapy_neardup.index.layout import Part, Partition, reads, swaps
 from scrapy_neardup.index.store import (
     LOGGED,
     Argument,

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, texts_beside
-from scrapy_neardup.index.partition import Partition
+from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, Partition, texts_beside
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record

@@ -3,8 +3,6 @@
 The life is how far the item of a document has come, see docs/architecture.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from operator import attrgetter
@@ -89,7 +87,7 @@ class Life(int):
         return self & ~IS_DROPPED
 
     @property
-    def as_dropped(self) -> Life:
+    def as_dropped(self) -> "Life":
         """The life of the same document if its run drops it."""
         return Life(self | IS_DROPPED)
 

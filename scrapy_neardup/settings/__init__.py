@@ -1,7 +1,5 @@
 """Every ``NEARDUP_*`` setting, read and checked once."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -267,7 +265,7 @@ class NearDupSettings:
     """
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
+    def from_mapping(cls, values: Mapping[str, Any]) -> "NearDupSettings":
         """Read ``NEARDUP_*`` keys. Raise SettingsError if a key is no setting, or if its value is not allowed."""
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:

@@ -4,8 +4,6 @@ The last part of the module makes the client of a url, and explains errors of re
 cause.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging
@@ -108,7 +106,7 @@ class RedisStore(Store):
         except Exception as error:
             raise self.explained(error) from error
 
-    async def _ask_cluster(self, client: RedisClient, step: Callable[[Client], Awaitable[R]]) -> R:
+    async def _ask_cluster(self, client: "RedisClient", step: Callable[[Client], Awaitable[R]]) -> R:
         """Ask, and if a node is lost, ask the other nodes who has its slots now and try again."""
         is_first = True
         while True:

@@ -4,8 +4,6 @@ They are judged in several random orders, and each order has a score. It also te
 copies.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter
@@ -160,12 +158,12 @@ class Score:
     f1: float
 
     @classmethod
-    def of(cls, right: float, found: float, wanted: float) -> Score:
+    def of(cls, right: float, found: float, wanted: float) -> "Score":
         """Return the score of ``right`` answers among those ``found``, out of those ``wanted``."""
         return cls.from_rates(right / found if found else 1.0, right / wanted if wanted else 1.0)
 
     @classmethod
-    def from_rates(cls, precision: float, recall: float) -> Score:
+    def from_rates(cls, precision: float, recall: float) -> "Score":
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 

@@ -4,8 +4,6 @@ The tools speak the Model Context Protocol, https://modelcontextprotocol.io, by 
 imports it. What pages say is marked as a quotation, so that a page cannot pass for an instruction.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import secrets
@@ -119,7 +117,7 @@ def _is_loopback(host: str) -> bool:
     return host == "localhost"
 
 
-async def _serve(server: MCPServer, host: str, port: int, names: Sequence[str]) -> None:
+async def _serve(server: "MCPServer", host: str, port: int, names: Sequence[str]) -> None:
     """Serve requests under these names until a signal comes. A page cannot reach the server under another name."""
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -141,14 +139,14 @@ async def _serve(server: MCPServer, host: str, port: int, names: Sequence[str]) 
 class _OneToken:
     right: str
 
-    async def verify_token(self, token: str) -> AccessToken | None:
+    async def verify_token(self, token: str) -> "AccessToken | None":
         from mcp.server.auth.provider import AccessToken
 
         is_right = secrets.compare_digest(token.encode(), self.right.encode())
         return AccessToken(token=token, client_id="team", scopes=[]) if is_right else None
 
 
-def server_of(ask: Ask, token: str = "") -> MCPServer:
+def server_of(ask: Ask, token: str = "") -> "MCPServer":
     """Return a server of the questions. With a token, it answers only requests over HTTP that have this token."""
     try:
         from mcp.server.auth.settings import AuthSettings

@@ -1,7 +1,5 @@
 """Group items into stories, and find the items that originals and matches name."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import defaultdict
@@ -113,7 +111,7 @@ class FeedStory:
         return list(dict.fromkeys(row.owner for row in self.coverage if row.owner))
 
     @cached_property
-    def whole(self) -> FeedStory:
+    def whole(self) -> "FeedStory":
         return FeedStory(self.keys, self.members, self.signals)
 
     @property
@@ -152,7 +150,7 @@ class FeedStory:
         by_url = {row.url: row for row in reversed(changed_first)}  # of several visits, the first that changed a figure
         return [by_url[url] for url in signal.pages if url in by_url]
 
-    def within(self, period: Period) -> FeedStory | None:
+    def within(self, period: Period) -> "FeedStory | None":
         """Return the story as a period tells it, None if it tells nothing of it."""
         found = sum(map(period.has, self.members))
         if not found:
@@ -177,7 +175,7 @@ class FeedStory:
         return headline_of(members, outdated) or rows[0].title
 
 
-def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
+def group_stories(rows: Sequence[Row], links: "Links") -> list[FeedStory]:
     """Return all stories, the largest first. An item is in the story of its match, and else in one of its own.
 
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
@@ -190,7 +188,7 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
 
 
 def _grouped(
-    rows: Sequence[Row], links: Links, keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
+    rows: Sequence[Row], links: "Links", keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
 ) -> list[FeedStory]:
     """Group rows by their keys, and unite the groups of a row with one of these statuses and of its match."""
     by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)

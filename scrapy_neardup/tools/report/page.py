@@ -3,8 +3,6 @@
 The page has a Content-Security-Policy that allows its own scripts and styles by their hashes, and nothing else.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
@@ -217,7 +215,7 @@ def _read(*path: str) -> str:
     return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def load_templates(zone: tzinfo) -> Environment:
+def load_templates(zone: tzinfo) -> "Environment":
     """Return templates that tell times of this zone. Raise InputError if Jinja2 is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -54,7 +54,7 @@ Interrupt = Callable[..., Interruptions]
 @pytest.fixture
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
     """Interrupts the commits of an index, and of no other."""
-    monkeypatch.setattr("scrapy_neardup.index.partition._PAUSE", 0.0)
+    monkeypatch.setattr("scrapy_neardup.index.layout._PAUSE", 0.0)
     monkeypatch.setattr("scrapy_neardup.index.runs.BEAT_SECONDS", 0.05)
 
     def start(index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions:
