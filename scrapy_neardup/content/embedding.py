@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
@@ -79,7 +79,7 @@ class Embedding:
             example = self._worker.submit_text(_EXAMPLE).result()
         except ExtractionError as error:
             self.close()
-            raise SettingsError(SETTING, path, _explained(error)) from error
+            raise SettingsError(SETTING, path, explain_worker(error)) from error
         self._model = example.sketch.partition(b"\n")[0]
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
 
@@ -108,7 +108,7 @@ class Embedding:
                 logger.warning(
                     "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
                     self._path,
-                    _explained(error),
+                    explain_worker(error),
                 )
             return b""
         self._known[text] = found
@@ -119,7 +119,3 @@ class Embedding:
     def close(self) -> None:
         """End the worker process. Texts that are not known have no vectors from now on."""
         self._worker.close()
-
-
-def _explained(error: ExtractionError) -> str:
-    return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "no answer within")

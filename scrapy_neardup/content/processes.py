@@ -33,6 +33,11 @@ SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
+def explain_worker(error: ExtractionError) -> str:
+    """Say why a worker failed that gets texts and no pages."""
+    return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "did not answer within")
+
+
 class ExtractionProcesses:
     """``workers`` processes, each served by a thread of this process over its own pipe.
 

@@ -10,8 +10,6 @@ import json
 import os
 import shutil
 import sqlite3
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import closing, suppress
 from html import escape
 from importlib import import_module
@@ -23,6 +21,9 @@ from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
+from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import Receiver, Refused
@@ -40,7 +41,6 @@ MOST_ANSWER_BYTES = 65_536
 # Time limit to read the body of an answer. Some servers complain if a client hangs up before it has read its beginning.
 _BODY_SECONDS = 1.0
 _CONNECT_SECONDS = 3.0
-_LOADING_SECONDS = 50.0  # that a busy machine may take to load Apprise, which takes 1.3 s of CPU
 
 # The receiver may take the event later, or once the url or the password is mended.
 _WORTH_RETRYING = (401, 403, 404, 407, 408, 425, 429)
@@ -138,10 +138,10 @@ class Webhook:
 
 
 class Service:
-    """A chat, mailbox or other service that Apprise knows. A process of its own sends the messages.
+    """A chat, mailbox or other service that Apprise knows. A worker process of its own sends the messages.
 
     So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen. The
-    process loads Apprise once, and ends when no message has come for a while.
+    process starts with the first message, and loads Apprise once.
     """
 
     setting = "NEARDUP_EVENTS_NOTIFY"
@@ -150,50 +150,27 @@ class Service:
         self.name = f"service {url.partition('://')[0]}"
         self.key = _key_of(url)
         self._url = url
-        self._deadline = deadline
-        self._starting = asyncio.Lock()
-        self._process: Process | None = None
+        options = WorkerOptions(None, deadline, Sketching("scrapy_neardup.stories.send_message.load_sender", ""), None)
+        self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
 
     async def prepare(self) -> None:
-        """Start the process, and wait until it has loaded Apprise. This depends on the machine, not on the service."""
-        async with self._starting:
-            if self._process is None or self._process.returncode is not None:
-                program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
-                environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
-                self._process = await asyncio.create_subprocess_exec(
-                    *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
-                )
-                await self._ask(self._url, _LOADING_SECONDS)
+        """Wait until the process has loaded Apprise. This depends on the machine, not on the service."""
+        await self._ask(None)
 
     async def deliver(self, report: dict[str, Any]) -> None:
-        await self.prepare()
-        await self._ask(message_of(report), self._deadline)
+        await self._ask((self._url, *message_of(report)))
 
-    async def _ask(self, request: object, seconds: float) -> None:
-        """Let the process do what is asked. If it does not answer, end it: it would answer the next request wrongly."""
-        assert self._process is not None
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        answer = b""
+    async def _ask(self, request: object) -> None:
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            answer = await asyncio.wait_for(self._process.stdout.readline(), seconds)
-        except asyncio.TimeoutError:
-            raise DeliveryFailed(f"{self.name} did not answer within {seconds:g} s") from None
-        finally:
-            if not answer:
-                await self.close()
-        if answer != b"0\n":
-            _judge(self.name, int(answer or 200), self.setting)
+            answer = await asyncio.wrap_future(self._worker.submit_text(json.dumps(request)))
+        except ExtractionError as error:
+            raise DeliveryFailed(f"{self.name}: {explain_worker(error)}") from None
+        if answer.sketch != b"0":
+            _judge(self.name, int(answer.sketch), self.setting)
             raise DeliveryFailed(f"{self.name} did not take the message; check its url in {self.setting}")
 
     async def close(self) -> None:
-        process = self._process
-        self._process = None
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await asyncio.shield(process.communicate(b""))  # closes its pipes, also if this task is cancelled
+        await asyncio.to_thread(self._worker.close)
 
 
 class AtomFile:

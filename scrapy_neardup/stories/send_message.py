@@ -1,49 +1,47 @@
-"""The process that sends messages to one service by Apprise, until its standard input ends or no message comes.
-
-Each line that it reads is JSON: first the url of the service, then title and text of each message. It answers each by a
-line: 0 if Apprise is loaded, or has sent the message; else the status of HTTP that the service gave, or 200 if it gave
-none.
-"""
+"""What the worker process of a service does: it sends messages by Apprise."""
 
 import io
 import json
 import logging
+import os
 import re
-import signal
 import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
-IDLE_SECONDS = 30  # for which the process waits for another message: it takes 58 MB
 
+def load_sender(_: str) -> Callable[[Sequence[str]], list[bytes]]:
+    """Return the function that sends messages. Each is JSON: url of the service, title and text; or null for none.
 
-def main() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # after Ctrl-C a crawl sends the events that wait
-    answers = sys.stdout
-    sys.stdout = sys.stderr  # for what a plugin prints
+    It answers each by 0 if Apprise has sent it, else by the status of HTTP that the service gave, or 200 if there is
+    none.
+    """
+    os.environ["NETRC"] = os.devnull  # its default entry would go to every service
     from apprise import Apprise  # the extra "alerts"
 
     log = io.StringIO()
     logging.basicConfig(level=logging.WARNING, stream=log)
-    service = Apprise()
-    if not service.add(json.loads(sys.stdin.readline())):
-        return 1
-    # For a service that reads nothing but Markdown, Apprise would escape the dots of our links.
-    body_format = "markdown" if all(each.notify_format == "markdown" for each in service) else "text"
-    for each in service:
-        each.request_rate_per_sec = 0  # Apprise waits up to 5.5 s between two; a service that has enough answers 429
-    print(0, file=answers, flush=True)
-    signal.alarm(IDLE_SECONDS)
-    for line in sys.stdin:
-        signal.alarm(0)
-        title, body = json.loads(line)
+    sys.stderr = sys.stdout = log  # for what a plugin prints, which may be a secret
+
+    @cache
+    def service_of(url: str) -> Any:
+        service = Apprise()
+        service.add(url)
+        for each in service:
+            each.request_rate_per_sec = (
+                0  # Apprise waits up to 5.5 s between two; a service that has enough answers 429
+            )
+        return service
+
+    def send(url: str, title: str, body: str) -> bytes:
+        service = service_of(url)
+        # For a service that reads nothing but Markdown, Apprise would escape the dots of our links.
+        body_format = "markdown" if all(each.notify_format == "markdown" for each in service) else "text"
         start = log.tell()
-        answer = "0"
-        if not service.notify(body, title, body_format=body_format):
-            status = re.search(r"\berror=(\d{3})\b", log.getvalue()[start:])
-            answer = status[1] if status else "200"
-        print(answer, file=answers, flush=True)
-        signal.alarm(IDLE_SECONDS)
-    return 0
+        if service.notify(body, title, body_format=body_format):
+            return b"0"
+        status = re.search(r"\berror=(\d{3})\b", log.getvalue()[start:])
+        return status[1].encode() if status else b"200"
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return lambda messages: [send(*given) if (given := json.loads(each)) else b"0" for each in messages]

@@ -68,7 +68,7 @@ async def test_models_of_two_versions_never_meet(shared_url: str, namespace: str
     [
         ("Fail", "ConnectionError: the service is away"),
         ("Wrong", r"must return one row of 2 to 4096 numbers"),
-        ("Hang", r"no answer within 0.5 s"),
+        ("Hang", r"did not answer within 0.5 s"),
         ("End", "ended with exit status 3"),
     ],
 )

@@ -22,7 +22,6 @@ from services import Services
 
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import event as event_module
-from scrapy_neardup.stories import receivers as receivers_module
 from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
@@ -170,7 +169,6 @@ class Gate:
 async def test_a_busy_machine_takes_no_time_from_a_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver
 ) -> None:
-    monkeypatch.setattr(receivers_module, "_LOADING_SECONDS", 1000)
     gate = Gate(tmp_path, monkeypatch)
     async with service(receiver) as chat:
         sending = asyncio.create_task(chat.deliver(report_of("Fog", "https://a.example/1")))
@@ -189,7 +187,6 @@ async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
 ) -> None:
     monkeypatch.setattr(event_module, "_CLOSING", PATIENCE)
     if is_released:
-        monkeypatch.setattr(receivers_module, "_LOADING_SECONDS", 1000)
         monkeypatch.setattr(event_module, "_LONGEST_CLOSING", 1000)
     gate = Gate(tmp_path, monkeypatch)
     chat = Service(receiver.url.replace("http", "json"))
