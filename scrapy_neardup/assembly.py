@@ -4,7 +4,7 @@ from collections import Counter
 
 from scrapy_neardup.content.embedding import Embedding, shared_embedding
 from scrapy_neardup.content.processes import ExtractionProcesses
-from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
@@ -18,7 +18,7 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     preset = settings.resolved_preset()
     sketching = None
     if sketches and preset.signature == "minhash" and not preset.with_title:
-        sketching = Sketching(FACTORY, ahead_options(preset, min_words=settings.min_words))
+        sketching = FACTORY, ahead_options(preset, min_words=settings.min_words)
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
-from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
@@ -73,7 +73,7 @@ class Embedding:
         self._paused_until = clock()
         self._known: dict[str, bytes] = {}
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
-        options = WorkerOptions(factory, timeout, sketching=Sketching(factory, path), memory=None)
+        options = WorkerOptions(factory, timeout, sketching=(factory, path), memory=None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
         try:
             example = self._worker.submit_text(_EXAMPLE).result()

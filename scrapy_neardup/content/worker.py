@@ -49,23 +49,16 @@ _ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other librar
 GONE_SECONDS = 5.0
 
 
-class Sketching(NamedTuple):
-    """How workers sketch the texts they extract. They treat a sketch as bytes.
-
-    ``factory`` is an import path. A worker calls it with ``options`` when it starts, and gets a callable that makes one
-    sketch for each of several texts.
-    """
-
-    factory: str
-    options: str
-
-
 class WorkerOptions(NamedTuple):
-    """What a worker needs to know when it starts."""
+    """What a worker needs to know when it starts.
+
+    ``sketching`` is an import path and its argument. The worker calls it when it starts, and gets a callable that makes
+    one sketch for each of several texts. To the worker a sketch is bytes.
+    """
 
     extractor: str | None
     timeout: float = 10.0  # seconds for a page
-    sketching: Sketching | None = None
+    sketching: tuple[str, str] | None = None
     memory: int | None = 2_000_000_000  # bytes that it may take for its pages, on Linux
 
     @property
@@ -113,10 +106,8 @@ def main() -> None:
     if built_in := BUILT_IN.get(options.extractor or ""):
         _load_or_fail(lambda: import_module(built_in.module))  # it does not count for the time limit of the first page
     extract = _load_or_fail(lambda: load_extractor(options.extractor))
-    sketching = options.sketching and Sketching(*options.sketching)
-    sketch = _load_or_fail(
-        lambda: sketching and load_callable("factory", sketching.factory, "a callable")(sketching.options)
-    )
+    factory, argument = options.sketching or ("", "")
+    sketch = _load_or_fail(lambda: load_callable("factory", factory, "a callable")(argument) if factory else None)
     if options.memory is not None:
         _limit_memory(options.memory)
     gc.freeze()  # what is loaded stays

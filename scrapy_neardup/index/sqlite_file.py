@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError
 
@@ -107,8 +107,7 @@ class SQLiteFile:
 
         One that only reads sees one state of the file, however long it takes, and blocks nobody.
         """
-        sql = self._connection
-        assert sql is not None
+        sql = cast("sqlite3.Connection", self._connection)
         self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
         with sql:  # commits, or rolls back after an exception
             yield sql

@@ -235,8 +235,8 @@ class JoinedStories(Part):
         if isinstance(story, Exception):
             raise story
         writes = list[Call]()
-        for united in map(self._read.get, moved):  # remember where the story went, for as long as documents come
-            assert isinstance(united, StoredStory)
+        for each in moved:  # remember where the story went, for as long as documents come
+            united = cast("StoredStory", self._read[each])
             united.counters.last = max(united.counters.last, join.member.seen_at)
             writes += self._stories.writes(united, 2 * self.policy.window)
         counters = story.counters

@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
-from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
 from scrapy_neardup.settings import NearDupSettings
@@ -150,7 +150,7 @@ class Service:
         self.name = f"service {url.partition('://')[0]}"
         self.key = _key_of(url)
         self._url = url
-        options = WorkerOptions(None, deadline, Sketching("scrapy_neardup.stories.send_message.load_sender", ""), None)
+        options = WorkerOptions(None, deadline, ("scrapy_neardup.stories.send_message.load_sender", ""), None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
 
     async def prepare(self) -> None:

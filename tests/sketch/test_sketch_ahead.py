@@ -17,7 +17,7 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.assembly import sketcher_of, worker_options
 from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
-from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.sketch import PRESETS, Sketcher
@@ -36,7 +36,7 @@ TEXTS = [
 ]
 
 
-def ahead_of(options: NearDupSettings | None = None) -> Sketching:
+def ahead_of(options: NearDupSettings | None = None) -> tuple[str, str]:
     made = worker_options(options or NearDupSettings(store="memory://"), sketches=True).sketching
     assert made is not None
     return made
@@ -64,7 +64,7 @@ def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str
     options = NearDupSettings(store="memory://", **values)
     here, there = (sketcher_of(options) for _ in range(2))
     sketching = ahead_of(options)
-    sketch = sketch_ahead(sketching.options)
+    sketch = sketch_ahead(sketching[1])
     short = article("fifty words", words=50)
     for number, words in enumerate([*TEXTS, short]):
         text = f"{words}\nThe storm killed {number + 2} men."
@@ -168,7 +168,7 @@ async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ends = factory in ("plain.crashes", "plain.hangs")
-    pool = workers(timeout=1 if ends else 20, sketching=Sketching(factory, ""))
+    pool = workers(timeout=1 if ends else 20, sketching=(factory, ""))
     for text in ("one", "two" * 5000, "three"):
         assert await pool.extract(text, "") == Extracted(text)
     assert what in str(await asyncio.to_thread(pool.submit_text("four").exception))
@@ -177,7 +177,7 @@ async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
 
 
 async def test_texts_that_come_together_are_sketched_together(workers: Callable[..., ExtractionProcesses]) -> None:
-    pool = workers(sketching=Sketching("plain.counts", ""))
+    pool = workers(sketching=("plain.counts", ""))
     texts = ["x" * 50_000, *(f"text {number}" for number in range(10))]
     extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
     alone = [pool.submit(texts[0], ""), *map(pool.submit_text, texts[1:] * 4)]

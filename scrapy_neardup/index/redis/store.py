@@ -25,7 +25,7 @@ from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, Store
-from scrapy_neardup.settings.store_urls import CLUSTER
+from scrapy_neardup.settings.values import CLUSTER
 from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)

@@ -32,7 +32,7 @@ from scrapy_neardup.tools.commands.console import (
     workers_option,
 )
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
-from scrapy_neardup.tools.lab.replay import Judged, PageReader, RecordedPage, opened, replay
+from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)
 
@@ -91,14 +91,14 @@ def run(options: Options, values: Values) -> int:
     preset = configured.resolved_preset()
     f1_by_threshold = {}
     tried = [threshold for threshold in THRESHOLDS if has_copies]
-    evaluation = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
+    orders, size = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
     for threshold in track(tried, "thresholds", len(tried)):
         # A related threshold above the threshold is lowered to it.
         thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
         other = replace(configured, preset_options=configured.preset_options | thresholds)
-        of_other = asyncio.run(evaluate(pages, other, range(1)))
-        f1_by_threshold[threshold] = of_other.scores(truth)["online"][0].f1
-    scores = evaluation.scores(truth)
+        of_other, _ = asyncio.run(evaluate(pages, other, range(1)))
+        f1_by_threshold[threshold] = scores_of(of_other, truth)["online"][0].f1
+    scores = scores_of(orders, truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
     # Without copies nothing can be found, so only the precision is known.
     unknown = {name: None for name in ("recall", "f1", "f1_by_order") if not has_copies}
@@ -120,7 +120,7 @@ def run(options: Options, values: Values) -> int:
         },
         "present_threshold": preset.threshold,
         "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": round(evaluation.bytes),
+        "bytes": round(size),
     }
     if not has_copies:
         what = f"No {options.label} has two documents, so there are no copies to find"
@@ -250,41 +250,34 @@ class JudgedOrder:
     stories: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The verdicts of several orders under one configuration."""
+def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> dict[str, list[Score]]:
+    """Return the scores of each protocol, one for each order. ``clusters`` has None for background documents.
 
-    orders: tuple[JudgedOrder, ...]
-    bytes: float  # of the store for a document
-
-    def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
-        """Return the scores of each protocol, one for each order. ``clusters`` has None for background documents.
-
-        ``online`` scores copies (``duplicate`` and ``update``) by the earlier document they were recognised by.
-        ``pairwise`` and ``b-cubed`` score final stories: the documents that ``duplicate``, ``update`` and ``related``
-        joined. A document that was not judged is its own story.
-        """
-        came = [([clusters[position] for position in order.positions], order) for order in self.orders]
-        return {
-            "online": [online(true, order.matches) for true, order in came],
-            "pairwise": [pairwise(true, order.stories) for true, order in came],
-            "b-cubed": [b_cubed(true, order.stories) for true, order in came],
-        }
+    ``online`` scores copies (``duplicate`` and ``update``) by the earlier document they were recognised by.
+    ``pairwise`` and ``b-cubed`` score final stories: the documents that ``duplicate``, ``update`` and ``related``
+    joined. A document that was not judged is its own story.
+    """
+    came = [([clusters[position] for position in order.positions], order) for order in orders]
+    return {
+        "online": [online(true, order.matches) for true, order in came],
+        "pairwise": [pairwise(true, order.stories) for true, order in came],
+        "b-cubed": [b_cubed(true, order.stories) for true, order in came],
+    }
 
 
 async def evaluate(
     pages: Sequence[RecordedPage],
     settings: NearDupSettings,
     seeds: Iterable[int],
-) -> Evaluation:
-    """Check all pages once for each seed, in a random order.
+) -> tuple[list[JudgedOrder], float]:
+    """Check all pages once for each seed, in a random order. Also return the bytes of the store for a document.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not.
     """
     settings = replace(settings, store="memory://")
-    orders = []
-    sizes = []
+    orders = list[JudgedOrder]()
+    sizes = list[float]()
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
@@ -304,16 +297,14 @@ async def evaluate(
             final_stories = await detector.final_stories()
             summary = await detector.index.summary()
         sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
-        orders.append(_order(positions, judged, final_stories))
-    return Evaluation(tuple(orders), fmean(sizes))
-
-
-def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> JudgedOrder:
-    place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
-    copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
-    stories = [each.verdict.story or "" for each in judged]
-    return JudgedOrder(
-        positions=tuple(positions),
-        matches=tuple(place_of.get(copies.get(place, "")) for place in range(len(judged))),
-        stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
-    )
+        place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
+        copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
+        stories = [each.verdict.story or "" for each in judged]
+        orders.append(
+            JudgedOrder(
+                positions=tuple(positions),
+                matches=tuple(place_of.get(copies.get(place, "")) for place in range(len(judged))),
+                stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
+            )
+        )
+    return orders, fmean(sizes)
