@@ -92,13 +92,10 @@ class JsonLinesFeed:
         named = set(re.findall(r"%\((\w+)\)", uri.replace("%%", "")))
         try:
             place = uri % {**{name: getattr(crawler.spider, name) for name in named - given.keys()}, **given}
-        except Exception as error:
-            allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
-            raise _wrong_uri(setting, uri, allowed, error) from error
-        try:
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
-        except Exception as error:  # a library is missing, or the uri is incomplete
-            raise _wrong_uri(setting, uri, "no feed can be stored there", error) from error
+        except Exception as error:  # also if a library is missing
+            allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
+            raise _wrong_uri(setting, uri, f"no feed can be stored there; {allowed}", error) from error
         self._shown_uri = without_password(place)
 
     def put(self, row: Mapping[str, Any]) -> bool:

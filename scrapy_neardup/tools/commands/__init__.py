@@ -111,12 +111,14 @@ class Command(ScrapyCommand):
             own = {name: value for name, value in self.settings.items() if self.settings.getpriority(name)}
             self.exitcode = run_subcommand(opts.subcommand, opts, own)
             sys.stdout.flush()
-        except NearDupError as error:
-            # One line: Scrapy would print the usage of all subcommands before it.
-            message = f"scrapy neardup {opts.subcommand}: error: {error}"
+        except (NearDupError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
+            message = str(error)
+            if isinstance(error, OSError):
+                message = f"{error.filename}: cannot be opened: {error.strerror}"
             if isinstance(error, StoreUnavailable):
                 message += "; scrapy neardup doctor checks NEARDUP_STORE"
-            print_error(message)
+            # One line: Scrapy would print the usage of all subcommands before it.
+            print_error(f"scrapy neardup {opts.subcommand}: error: {message}")
             self.exitcode = 2
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)

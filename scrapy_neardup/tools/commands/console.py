@@ -164,10 +164,7 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
         if _JSON_LINES_NAME.search(name):
             first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
             raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
-        try:
-            content = decode_html(path.read_bytes())
-        except OSError as error:
-            raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+        content = decode_html(path.read_bytes())
         if content.lstrip().startswith("<"):
             return RecordedDocument(1, name, name, html=content)
         return RecordedDocument(1, name, name, text=content)

@@ -20,6 +20,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.tools.ask import Answer, Ask
 from scrapy_neardup.tools.commands.console import NAMESPACE, STORE, Options, Values, live_detector, option, print_error
+from scrapy_neardup.tools.lab.feed import needed
 
 if TYPE_CHECKING:
     from mcp.server.auth.provider import AccessToken
@@ -148,13 +149,11 @@ class _OneToken:
 
 def server_of(ask: Ask, token: str = "") -> "MCPServer":
     """Return a server of the questions. With a token, it answers only requests over HTTP that have this token."""
-    try:
-        from mcp.server.auth.settings import AuthSettings
-        from mcp.server.mcpserver import MCPServer
-        from mcp.server.mcpserver.exceptions import ToolError
-        from mcp.types import ToolAnnotations
-    except ImportError as error:
-        raise NearDupError(f"the package mcp is missing ({error}): pip install 'mcp>=2.0'") from error
+    needed("mcp.server.mcpserver", "mcp")
+    from mcp.server.auth.settings import AuthSettings
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import ToolAnnotations
 
     def tool(question: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[Answer]]:
         """Return a question with the same parameters whose answers are safe to show to a model."""

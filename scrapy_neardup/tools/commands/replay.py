@@ -232,10 +232,7 @@ def _open_output(path: Path | None, stack: AsyncExitStack) -> TextIO | None:
         return None
     if path == STDOUT:
         return sys.stdout
-    try:
-        return stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+    return stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
 
 
 def _write(output: TextIO | None, row: dict[str, Any]) -> None:

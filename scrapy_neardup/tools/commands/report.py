@@ -132,10 +132,7 @@ def _write(output: Path, data: bytes) -> None:
     if output == STDOUT:
         sys.stdout.buffer.write(data)
         return
-    try:
-        output.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror}") from error
+    output.write_bytes(data)
 
 
 def _print(output: Path, built: Built, size: int) -> None:

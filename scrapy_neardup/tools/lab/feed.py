@@ -131,12 +131,12 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
         yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
-def needed(module: str) -> Any:
-    """Import a module of the extra ``cluster``. Raise InputError if it is not installed."""
+def needed(module: str, extra: str = "cluster") -> Any:
+    """Import a module of an extra. Raise InputError if it is not installed."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise InputError(f"{error}; pip install 'scrapy-neardup[cluster]'") from error
+        raise InputError(f"{error}; pip install 'scrapy-neardup[{extra}]'") from error
 
 
 def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[FeedLine]:
@@ -249,7 +249,7 @@ def read_documents(path: Path) -> Iterator[RecordedDocument]:
     if ".warc" in path.suffixes:
         return (document_of_line(line, path) for line in read_packed(path, lambda file: _pages(file, path)))
     if path.suffix == ".parquet":
-        return (document_of_line(line, path) for line in _rows(path))
+        return (document_of_line(line, path) for line in read_packed(path, _rows))
     return read_feed(path)
 
 
@@ -271,17 +271,13 @@ def _pages(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
         yield FeedLine(number, len(body), row | {"html": decode_html(body, record.http_charset)})
 
 
-def _rows(path: Path) -> Iterator[FeedLine]:
-    number = 0
+def _rows(file: IO[bytes]) -> Iterator[FeedLine]:
     try:
-        for batch in needed("pyarrow.parquet").ParquetFile(path).iter_batches(_ROWS):
-            for row in batch.to_pylist():
-                number += 1
-                yield FeedLine(number, sum(len(each) for each in row.values() if isinstance(each, str)), row)
-    except (OSError, ValueError) as error:
-        if not number:
-            raise InputError(f"{path}: cannot be read: {error}") from error
-        yield FeedLine(number + 1, 0, {}, f"{path}:{number + 1}: cannot be read further: {error}")
+        batches = needed("pyarrow.parquet").ParquetFile(file).iter_batches(_ROWS)
+        for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
+            yield FeedLine(number, sum(len(each) for each in row.values() if isinstance(each, str)), row)
+    except ValueError as error:  # of Arrow
+        raise OSError(str(error)) from error
 
 
 def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocument], list[str]]:

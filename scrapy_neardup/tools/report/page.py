@@ -17,9 +17,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.evidence.lead import find_lead, tells_headline
-from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import counted
+from scrapy_neardup.tools.lab.feed import needed
 from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, add_reports, group_stories
 from scrapy_neardup.tools.report.gathering import Gathered
 from scrapy_neardup.tools.report.news import (
@@ -217,14 +217,11 @@ def _read(*path: str) -> str:
 
 def load_templates(zone: tzinfo) -> "Environment":
     """Return templates that tell times of this zone. Raise InputError if Jinja2 is not installed."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise InputError("the report needs Jinja2: pip install jinja2") from error
-    environment = Environment(
-        loader=PackageLoader("scrapy_neardup.tools.report"),
+    jinja2 = needed("jinja2", "report")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("scrapy_neardup.tools.report"),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

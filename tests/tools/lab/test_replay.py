@@ -174,7 +174,7 @@ def test_a_store_that_lasts_remembers_the_replay_before(replay: Replay, tmp_path
     ("arguments", "told"),
     [
         (["missing.jsonl"], "missing.jsonl: cannot be read"),
-        (["input.jsonl", "-O", "no/such/folder/out.jsonl"], "no/such/folder/out.jsonl: cannot be written"),
+        (["input.jsonl", "-O", "no/such/folder/out.jsonl"], "no/such/folder/out.jsonl: cannot be opened"),
         (["input.jsonl", "--store", "mysql://host"], "NEARDUP_STORE = 'mysql://host'"),
     ],
 )

@@ -296,7 +296,7 @@ def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) ->
         (["missing.jsonl"], "missing.jsonl: cannot be read: No such file"),
         (["."], ".: cannot be read: Is a directory"),
         (["items.jsonl", "-o", "items.jsonl"], "items.jsonl: is the input"),
-        (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be written"),
+        (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be opened"),
         (["-", "--documents", "-"], "standard input can be read only once"),
     ],
 )
