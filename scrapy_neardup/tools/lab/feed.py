@@ -136,7 +136,7 @@ def needed(module: str, extra: str = "cluster") -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise InputError(f"{error}; pip install 'scrapy-neardup[{extra}]'") from error
+        raise InputError(f"{error}; install scrapy-neardup with its extra {extra!r}") from error
 
 
 def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[FeedLine]:

@@ -232,4 +232,4 @@ def test_without_the_extra_the_command_says_what_to_install(folder: Path) -> Non
     (folder / "mcp.py").write_text("raise ImportError('no package')\n", encoding="utf-8")
     done = neardup(folder, "mcp", "--store", STORE)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install 'scrapy-neardup[mcp]'" in done.stderr
+    assert "install scrapy-neardup with its extra 'mcp'" in done.stderr
