@@ -107,7 +107,7 @@ def main() -> None:
         _load_or_fail(lambda: import_module(built_in.module))  # it does not count for the time limit of the first page
     extract = _load_or_fail(lambda: load_extractor(options.extractor))
     factory, argument = options.sketching or ("", "")
-    sketch = _load_or_fail(lambda: load_callable("factory", factory, "a callable")(argument) if factory else None)
+    sketch = _load_or_fail(lambda: factory and load_callable("factory", factory, "a callable")(argument))
     if options.memory is not None:
         _limit_memory(options.memory)
     gc.freeze()  # what is loaded stays

@@ -32,7 +32,7 @@ class ItemFates:
     def __init__(self, crawler: Crawler, run: Run, *, by_feeds: bool) -> None:
         self.run = run
         # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
-        extensions = crawler.extensions.middlewares if crawler.extensions else ()
+        extensions = getattr(crawler.extensions, "middlewares", ())
         exporters = (each for each in extensions if by_feeds and isinstance(each, FeedExporter))
         self._exporter = next(exporters, None)
         self.has_feeds = self._exporter is not None

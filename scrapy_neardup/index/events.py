@@ -93,7 +93,7 @@ class Events(Part):
         claim = replace(claim, signalled=read_extent(counters.signalled), run=self.partition.run)
         if not counters.joined or counters.moved or not grant(counters, claim):
             return None
-        change = StoryChange(claim.level, key, bytes.fromhex(claim.item) if claim.item else bytes(8), claim.time)
+        change = StoryChange(claim.level, key, bytes.fromhex(claim.item or "00" * 8), claim.time)
         writes = [*self._stories.writes(story), *self.layout.log(change)]
         if claim.level == "ended" and counters.sources:
             oldest = counters.newest_source - ENDED_SECONDS
