@@ -15,7 +15,7 @@ from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, name_of, text_of
-from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponseOrder, ResponsePlace
+from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError
@@ -55,7 +55,7 @@ class NearDupSpiderMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
-        self._order = ResponseOrder(self.settings.extract_timeout)
+        self._newest: ResponsePlace | None = None
         self._canonical = CanonicalUrls()
         source_of("https://www.example.com/")  # loads the list of public suffixes before the event loop has work
         # These signals are also sent for items that were lost before they reached the capture pipeline.
@@ -66,7 +66,7 @@ class NearDupSpiderMiddleware(Component):
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False
         page: Page | None = None
-        place = self._order.take_place()
+        place = self._newest = ResponsePlace(self._newest, self.settings.extract_timeout)
         if opted_out:
             place.close()
         try:

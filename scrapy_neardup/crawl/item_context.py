@@ -187,33 +187,26 @@ class ItemContexts:
         await (current if current.item is item else self.take(item)).let_next_ask()
 
 
-class ResponseOrder:
-    """Lets items ask for their verdicts in the order in which their responses came.
+class ResponsePlace:
+    """The place of one response in the order in which items ask for their verdicts, behind that of another response.
 
-    A response takes a ``ResponsePlace`` when it reaches the middleware. Each of its items takes an ``ItemPlace`` within
-    that place. The turn of an item comes when all earlier responses are done and all earlier items of its own response
-    have left.
+    A response takes it when it reaches the middleware. Each of its items takes an ``ItemPlace`` within it. The turn of
+    an item comes when all earlier responses are done and all earlier items of its own response have left. Call
+    ``close`` when the response yields nothing more.
 
     No item waits forever: one that is ready passes over what is before it after ``patience`` seconds.
     """
 
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._last: ResponsePlace | None = None
-
-    def take_place(self) -> ResponsePlace:
-        self._last = ResponsePlace(self._last.gone if self._last else _past(), self._patience)
-        return self._last
-
-
-class ResponsePlace:
-    """The place of one response in the order. Call ``close`` when the response yields nothing more."""
-
-    def __init__(self, before: asyncio.Future[None], patience: float) -> None:
+    def __init__(self, before: ResponsePlace | None, patience: float) -> None:
+        loop = asyncio.get_running_loop()
         self.patience = patience
-        self.gone: asyncio.Future[None] = before.get_loop().create_future()  # done with all places before this one
+        self.gone: asyncio.Future[None] = loop.create_future()  # done with all places before this one
         self.items = 0  # that have not left
-        self._newest = before  # done when the newest item is gone
+        self._newest: asyncio.Future[None] = loop.create_future()  # done when the newest item is gone
+        if before is None:
+            self._newest.set_result(None)
+        else:
+            self._newest = before.gone
         self._is_open = True
 
     @property
@@ -258,12 +251,6 @@ class ItemPlace:
             self._has_left = True
             self._response.items -= 1
             _follow(self._before, self.gone)
-
-
-def _past() -> asyncio.Future[None]:
-    past = asyncio.get_running_loop().create_future()
-    past.set_result(None)
-    return past
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup.crawl.component import MOST_IN_BACKLOG
-from scrapy_neardup.crawl.item_context import ResponseOrder, ResponsePlace
+from scrapy_neardup.crawl.item_context import ResponsePlace
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 
@@ -308,8 +308,8 @@ async def respond(place: ResponsePlace) -> None:
 
 @pytest.mark.parametrize("opens", [True, False], ids=["a silent spider", "a lost item"])
 async def test_the_first_place_is_passed_over_when_patience_ends(opens: bool) -> None:
-    order = ResponseOrder(0)
-    silent, other = order.take_place(), order.take_place()
+    silent = ResponsePlace(None, 0)
+    other = ResponsePlace(silent, 0)
     if not opens:
         silent.add_item()
         silent.close()
