@@ -14,12 +14,11 @@ from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import PageHead, language_code
-from scrapy_neardup.crawl.announcer import Announcer
+from scrapy_neardup.crawl.announcer import Announcer, note_name
 from scrapy_neardup.crawl.component import Component, log_window_location, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fates import ItemFates
-from scrapy_neardup.crawl.run_summary import note_name
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.evidence.sources import LONGEST_URL

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 from projects import FERRY, Project
 
-from scrapy_neardup.crawl.run_summary import STATS
+from scrapy_neardup.crawl.announcer import STATS
 from scrapy_neardup.document import KINDS, STATUSES, TAGS, Reason
 from scrapy_neardup.rules.systems import NOT_DROPPED
 from scrapy_neardup.story import LEVELS

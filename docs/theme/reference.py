@@ -18,7 +18,7 @@ from textwrap import wrap
 import api_page
 
 from scrapy_neardup import settings as settings_module
-from scrapy_neardup.crawl.run_summary import HINTS, STATS
+from scrapy_neardup.crawl.announcer import HINTS, STATS
 from scrapy_neardup.settings import PREFIX, NearDupSettings
 from scrapy_neardup.tools import commands
 

@@ -1,21 +1,33 @@
-"""Tell of verdicts and events: by signals, stats, feeds, and the summary of the run."""
+"""Tell of verdicts and events: by signals, stats, feeds, and the block that a crawl logs at its end, with hints."""
 
 import asyncio
-from collections.abc import Mapping
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from heapq import nlargest
 from typing import Any
 
+from itemadapter import ItemAdapter
+from rich.cells import cell_len, chop_cells
 from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.feeds import feeds_of
-from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Verdict, counted_names
+from scrapy_neardup.document import STATUSES, Verdict, counted_names
+from scrapy_neardup.evidence.figures.counted import rank_of
+from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Sender
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import read_change
+from scrapy_neardup.story import LEVELS
+from scrapy_neardup.text.display import counted, printable
 
 
 class Announcer(Component):
@@ -103,3 +115,271 @@ class Announcer(Component):
                 self.set_stat(f"{step}/ms_mean", round(milliseconds / spent["documents"], 3))
         for name, value in self.summary.stats():
             self.set_stat(name, value)
+
+
+_MOST_STORIES = 20_000
+_MOST_SOURCES = 1000  # of one story
+_SHOWN = 5  # stories, events and changes
+_MOST_CHANGES = 1000
+_WIDTH = 80  # columns of the block; only a url may be longer
+_LONGEST_TITLE = 200  # characters
+_LONGEST_URL = 200
+_LONG_TEXT = 400  # characters of a field that may hold the text of an article
+_FEWEST_SPACES = 40
+_NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
+_MANY = 0.3
+_NEARLY_ALL = 0.9
+_FEWEST_REVISITS = 5
+_LONGEST_NAME = 100  # characters
+_MOST_NAMES = 1000
+_NEXT = "Next: scrapy neardup report items.jsonl, after a crawl with -O items.jsonl"
+
+
+# The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
+STATS = {
+    "checked": "judged items; each item of a page counts, here and below",
+    "<status>": "verdicts; also as ``<status>/<kind>`` and ``<status>/<reason>``, such as ``duplicate/near``",
+    "dropped": "duplicates dropped",
+    "would_drop": "items that ``drop`` would have dropped, in a crawl that only tags and in a dry run",
+    "dropped_feed/errors": "items kept because they could not be written to ``NEARDUP_DROPPED_FEED``",
+    "events_feed/errors": "events that could not be written to ``NEARDUP_EVENTS_FEED``",
+    "record/errors": "documents that could not be written to ``NEARDUP_RECORD``",
+    "events/<level>": "events that this crawl raised: ``watch``, ``breaking``, ``update``, ``ended``",
+    "stories_united": "stories that became a part of another one",
+    "run/kept": "judged items that the plugin has not dropped",
+    "run/lost": "kept items that a later pipeline dropped, or for which it raised an error",
+    "hints/<name>": "items that have the problem of this hint",
+    "extract/ms_<figure>": "``count``, ``total`` and ``mean`` of the milliseconds to extract a page,"
+    " without its wait for a worker",
+    "check/ms_<figure>": "the same for a check, from the request to the answer of the store",
+    "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
+    "errors": "errors of scrapy-neardup itself, which lose no item: please report the trace in the log",
+    "store/errors": "items for which the store gave no answer",
+    "time_errors": "items whose time cannot be read",
+}
+
+# The hints in their order: the least share of the items of a run that a hint is about, and its text. The share is 0 if
+# a single item is worth a hint.
+HINTS = {
+    "untagged": (
+        0,
+        "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the"
+        " fields of NEARDUP_FIELDS in it",
+    ),
+    "no-page": (
+        0,
+        "{share} had no text and no page, as items of start() and of `scrapy parse`: {remedy}",
+    ),
+    "other-page": (0, "{share} had no text, because their url is not the page that they were found on: {remedy}"),
+    "no-text": (0, "{share} had no text, and none was found on their page: {remedy}"),
+    "too-short": (
+        _MANY,
+        "{share} were too short to judge: give whole articles and not teasers, or lower NEARDUP_MIN_WORDS ="
+        " {min_words}",
+    ),
+    "boilerplate": (
+        _MANY,
+        "{share} had only text of the site, such as a paywall notice: give the crawl access to the articles, or set"
+        " text in NEARDUP_ITEM_FIELDS to the field that holds them",
+    ),
+    "feed": (0, "{share} could not be written to a feed, so they do not count as seen: the errors above say why"),
+    "no-time": (
+        _NOTABLE,
+        "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
+        " let the spider fill it, or name another field",
+    ),
+    "local-hosts": (
+        _NEARLY_ALL,
+        "{share} are of local hosts: each is one source, whatever its port, and an event needs several. Give each paper"
+        " a host name of its own",
+    ),
+    "only-revisits": (
+        _NEARLY_ALL,
+        "{share} are pages that a crawl has seen within {hours:g} hours. To begin anew, empty the window with"
+        " `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name",
+    ),
+}
+
+# The hints about items without a text, and the remedy if none of their fields seems to hold the text.
+_WITHOUT_TEXT = {
+    "no-page": "yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS",
+    "other-page": "yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS. If a renderer or"
+    " proxy fetched the page, give the response the url of the page (response.replace)",
+    "no-text": "set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR",
+}
+
+
+@dataclass(slots=True)
+class _RunStory:
+    """The items of this run in one story. Its title and url are those of the first of them."""
+
+    title: str
+    url: str
+    items: int = 0
+    sources: set[str] = field(default_factory=set)
+
+
+class RunSummary:
+    """Counts what a run did, in bounded memory."""
+
+    def __init__(self, settings: NearDupSettings) -> None:
+        self._settings = settings
+        self.judged = 0
+        self.dropped = 0
+        self.lost = 0  # items that were kept, and that a later pipeline dropped
+        self.late = 0  # items that were under way when the crawl ended
+        self.problems: Counter[str] = Counter()  # by the names of hints
+        self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
+        self.untagged: Counter[str] = Counter()  # classes of items that take no tag
+        self._long_fields: Counter[str] = Counter()  # of items without a text
+        self._local_sites: Counter[str] = Counter()  # with their ports
+        self._would_drop = 0
+        self._stories: dict[str, _RunStory] = {}
+        self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
+        self.levels: Counter[str] = Counter()  # of the events that were raised
+
+    def add(self, verdict: Verdict, *, title: str, url: str) -> None:
+        self.judged += 1
+        self._statuses.update(counted_names(verdict))
+        source = source_of(url)
+        if source == "localhost" or source.replace(".", "").isdigit():
+            self.problems["local-hosts"] += 1
+            note_name(self._local_sites, url.split("/", 3)[2])
+        self._would_drop += verdict.would_drop
+        for line in verdict.changes:
+            first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
+            if items or len(self._changes) < _MOST_CHANGES:
+                self._changes[verdict.story, line] = first, items + 1
+        # A page that comes again is no further coverage, also if its text has changed.
+        if verdict.story is None or verdict.kind == "revisit" or verdict.match_url == (url or None):
+            return
+        if verdict.story not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
+            self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
+        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
+        story.items += 1
+        if source and len(story.sources) < _MOST_SOURCES:
+            story.sources.add(self._settings.owner_of(source))
+
+    def unite(self, final_stories: Mapping[str, str]) -> None:
+        """Count the items of each story that became a part of another one as items of that other story."""
+        for key, final in final_stories.items():
+            if (moved := self._stories.pop(key, None)) is not None:
+                story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
+                story.items += moved.items
+                story.sources |= moved.sources
+
+    def miss_text(self, adapter: ItemAdapter, problem: str) -> None:
+        """Count an item without a text. Note which of its fields may hold the text all the same."""
+        self.problems[problem] += 1
+        for name in adapter:
+            value = adapter[name]
+            if isinstance(value, str) and len(value) >= _LONG_TEXT and value.count(" ", 0, 2000) >= _FEWEST_SPACES:
+                note_name(self._long_fields, name)
+
+    def stats(self) -> Iterator[tuple[str, int]]:
+        """Yield names and values of stats, without the prefix ``neardup/``."""
+        if self.judged:
+            yield "run/kept", self.judged - self.dropped
+            if self.lost:
+                yield "run/lost", self.lost
+        for name, items, _ in self._hints():
+            yield f"hints/{name}", items
+
+    def text(self) -> str:
+        """Return the block. If the run had no items, say so and where to look."""
+        if self.judged:
+            return printable("\n".join(self._lines()))
+        if self.late:
+            return ""
+        return (
+            "scrapy-neardup: no item came to be judged\n"
+            "  If you expected some, look for errors and dropped items in the log above, at NEARDUP_ITEM_CLASSES,\n"
+            "  and for requests with neardup=False in their meta."
+        )
+
+    def _lines(self) -> Iterator[str]:
+        yield from self._count_lines()
+        if self._changes:
+            yield "Changed figures, with the items that print them:"
+            rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
+            for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].figure), -row[2]))[:_SHOWN]:
+                yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
+        yield from self._story_lines()
+        if hints := list(self._hints()):
+            yield "Hints:"
+            for _, _, text in hints:
+                yield textwrap.fill(
+                    f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+                )
+        yield _NEXT
+        if self.levels.keys() - {"ended"} and self._settings.store != "memory://":
+            yield "      scrapy neardup watch --events"
+
+    def _count_lines(self) -> Iterator[str]:
+        kept = f"scrapy-neardup: {counted(self.judged, 'item')} judged, {self.judged - self.dropped:,} kept"
+        if self._settings.action == "drop":
+            yield f"{kept}, {self.dropped:,} dropped"
+        else:
+            yield kept
+            yield f"  {self._would_drop:,} would be dropped with NEARDUP_ACTION = 'drop'"
+        if self.lost:
+            yield f"  {self.lost:,} of those kept were dropped by later pipelines, or failed in them"
+        for status in STATUSES:
+            if count := self._statuses[status]:
+                prefix = f"{status}/"
+                details = [each for each in self._statuses.most_common() if each[0].startswith(prefix)]
+                listed = ", ".join(f"{name.removeprefix(prefix)} {items:,}" for name, items in details)
+                yield f"  {status:<10}{count:>7,}   {listed}".rstrip()
+
+    def _story_lines(self) -> Iterator[str]:
+        several = (story for story in self._stories.values() if story.items > 1)
+        if stories := nlargest(_SHOWN, several, key=lambda story: story.items):
+            yield "Largest stories, with their items of this run:"
+            for story in stories:
+                yield _row(
+                    f"{counted(story.items, 'item'):>11}, {counted(len(story.sources), 'source'):<11}", story.title
+                )
+                if story.url:
+                    yield f"    {' '.join(story.url.split())}"
+        if self.levels:
+            yield "Events: " + ", ".join(f"{self.levels[level]:,} {level}" for level in LEVELS if self.levels[level])
+
+    def _hints(self) -> Iterator[tuple[str, int, str]]:
+        settings = self._settings
+        counts = {name: self.problems[name] or self._statuses[f"unchecked/{name}"] for name in HINTS}
+        counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
+        if self._statuses["unchecked/no-text"] < _NOTABLE * self.judged:
+            counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
+        if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
+            counts["only-revisits"] = revisits
+        counts["untagged"] = self.untagged.total()
+        if self.levels or len(self._local_sites) < MIN_SOURCES:
+            counts["local-hosts"] = 0
+        remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
+        for name, (least, text) in HINTS.items():
+            if (items := counts[name]) and items >= least * self.judged:
+                filled = text.format(
+                    share=f"{items:,} of {max(items, self.judged):,} items",
+                    untagged=_most(self.untagged),
+                    remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
+                    min_words=settings.min_words,
+                    time_field=settings.item_fields["time"],
+                    hours=settings.window / 3600,
+                )
+                yield name, items, filled
+
+
+def note_name(names: Counter[str], name: object) -> None:
+    """Count a name of the user's code, such as a class of items. Their number and length are bounded."""
+    name = printable(str(name)[:_LONGEST_NAME])
+    if name in names or len(names) < _MOST_NAMES:
+        names[name] += 1
+
+
+def _most(names: Counter[str]) -> str:
+    return max(names, key=lambda name: names[name], default="")
+
+
+def _row(counts: str, title: str) -> str:
+    row = f"  {counts}  {' '.join(title.split())}"
+    return row if cell_len(row) <= _WIDTH else f"{chop_cells(row, _WIDTH - 1)[0]}…"

@@ -7,7 +7,7 @@ from news_site import Answer, NewsSite, article, page
 from projects import FERRY, HAS_REACTORLESS, ITEM_A_PAGE, Project
 
 from scrapy_neardup import NearDupSettings, Verdict
-from scrapy_neardup.crawl.run_summary import RunSummary
+from scrapy_neardup.crawl.announcer import RunSummary
 from scrapy_neardup.document import TAGS
 
 
