@@ -18,7 +18,6 @@ from scrapy_neardup.crawl.component import Component, name_of, text_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page
 from scrapy_neardup.crawl.response_order import ResponseOrder, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
-from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError
 
 logger = logging.getLogger(__name__)
@@ -58,7 +57,6 @@ class NearDupSpiderMiddleware(Component):
         self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
         self._order = ResponseOrder(self.settings.extract_timeout)
         self._canonical = CanonicalUrls()
-        source_of("https://www.example.com/")  # loads the list of public suffixes before the event loop has work
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
