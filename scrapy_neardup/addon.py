@@ -8,7 +8,7 @@ from scrapy_neardup.crawl.component import load_item_class
 from scrapy_neardup.crawl.feeds import storage_class
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.rules import load_rule
+from scrapy_neardup.settings.values import ALLOWED_RULES, BUILT_IN_RULES, load_callable
 
 # ``CONCURRENT_ITEMS``, unless the user sets it. Scrapy starts so many tasks for each response, most of which get no
 # item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response.
@@ -60,7 +60,8 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
     try:
         checked = NearDupSettings.from_mapping(settings)
         load_extractor(checked.extractor)
-        load_rule(checked.event_rule)
+        if checked.event_rule not in BUILT_IN_RULES:
+            load_callable("NEARDUP_EVENT_RULE", checked.event_rule, ALLOWED_RULES)
         for each in checked.item_classes:
             load_item_class(each)
         for name, uri in checked.feeds().items():

@@ -16,10 +16,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter, is_item
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
@@ -31,6 +30,9 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import ARTICLE_FIELDS, load_callable
 from scrapy_neardup.text.display import one_line, without_password
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +80,8 @@ class Component:
 
     def is_judged(self, item: object) -> bool:
         """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""
+        from itemadapter import is_item  # as in ``adapter_of``
+
         return is_item(item) and isinstance(item, self.shared.item_classes or object)
 
     def log_fault(self, error: Exception, subject: str) -> None:
@@ -152,6 +156,13 @@ def load_item_class(name: str | type) -> type:
     if not isinstance(loaded, type):
         raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"must be {allowed}")
     return loaded
+
+
+def adapter_of(item: object) -> ItemAdapter:
+    # Not above: the package loads pydantic if that is installed, which takes as long as all of Scrapy's middlewares.
+    from itemadapter import ItemAdapter
+
+    return ItemAdapter(item)
 
 
 def text_of(adapter: ItemAdapter, field: str | None) -> str:

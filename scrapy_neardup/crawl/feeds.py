@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
@@ -27,8 +26,10 @@ from scrapy_neardup.crawl.component import in_data_dir
 from scrapy_neardup.document import MOST_CHARACTERS, Document
 from scrapy_neardup.exceptions import SettingsError, explain_failure
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import without_password
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 
@@ -164,7 +165,7 @@ def overwritten_feed(settings: BaseSettings) -> str:
 def _remove_old_files(folder: Path) -> None:
     for path in folder.glob("*-????-??-??.jsonl"):
         with suppress(OSError):  # somebody else removes it too
-            if path.stat().st_mtime < time.time() - KEPT_DAYS * DAY:
+            if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
                 path.unlink()
 
 

@@ -46,9 +46,6 @@ PAGES = 6
 PAGES_OF_ONE_TEXT = 24
 """Pages of the same text that make it boilerplate if no title tells them apart."""
 
-LEAST_WORDS = 5
-"""Shorter lines are not looked at: "by" and "Mrs." are in any article."""
-
 _MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
 _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
@@ -166,8 +163,8 @@ class SourceBoilerplate:
     ) -> Lines:
         """Note a document's lines; return the keys of those that are boilerplate of its source.
 
-        ``lines`` are the keys of its lines of ``LEAST_WORDS`` or more. ``site_terms`` are the terms of the title that
-        may be the name of the site.
+        ``lines`` are the keys of its lines that are long enough. ``site_terms`` are the terms of the title that may be
+        the name of the site.
         """
         known = self._known(source)
         found = lines & known.lines.keys()

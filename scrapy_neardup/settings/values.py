@@ -23,6 +23,7 @@ from scrapy_neardup.text.display import without_password
 # The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
 MIN_SOURCES = 5
 
+BUILT_IN_RULES = "sources", "count"  # see ``stories.rules``
 ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
 ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
 
