@@ -20,7 +20,6 @@ from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
 from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
-from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.component import in_data_dir
 from scrapy_neardup.document import MOST_CHARACTERS, Document
@@ -202,6 +201,8 @@ def _plain(value: object) -> Any:
     """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    from scrapy.utils.serialize import ScrapyJSONEncoder  # loads itemadapter, see ``adapter_of``
+
     try:
         return ScrapyJSONEncoder().default(value)
     except TypeError:
