@@ -6,6 +6,7 @@ than reading one, because most of the time is the overhead of numpy calls.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from itertools import accumulate
@@ -47,7 +48,11 @@ def _entries(character: str) -> tuple[int, int]:
     """Return the flags of a folded character, and its hash without regard to case."""
     is_word = character.isalnum() or character == "_"
     is_mark = unicodedata.category(character) in ("Mn", "Mc")
-    kinds = ((UNSPACED, WITHOUT_SPACES.match(character)), (WORD, is_word), (MARK, is_mark))
+    kinds = (
+        (UNSPACED, character >= "\u0e00" and re.match(WITHOUT_SPACES, character)),
+        (WORD, is_word),
+        (MARK, is_mark),
+    )
     kind = next((flag for flag, applies in kinds if applies), 0)
     others = [
         *((flag, character in members) for flag, members in _SETS),
