@@ -50,10 +50,10 @@ Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
 def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
-    """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
+    """Return what extraction processes do. They sketch nothing if a sketch depends on more than the text."""
     preset = settings.resolved_preset()
     sketching = None
-    if sketches and preset.is_of_text_alone:
+    if sketches and preset.signature == "minhash" and not preset.with_title:
         sketching = Sketching(_SKETCH, json.dumps({"preset": asdict(preset), "min_words": settings.min_words}))
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 

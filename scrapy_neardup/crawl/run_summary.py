@@ -1,13 +1,11 @@
 """The block that a crawl logs at its end, with hints at what went wrong."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rich.cells import cell_len, chop_cells
 
@@ -19,9 +17,6 @@ from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted, printable
-
-if TYPE_CHECKING:
-    from itemadapter import ItemAdapter
 
 _MOST_STORIES = 20_000
 _MOST_SOURCES = 1000  # of one story
@@ -178,7 +173,7 @@ class RunSummary:
         """Count an item that took no tags, by its class."""
         _note(self._untagged, type(item).__qualname__)
 
-    def miss_text(self, adapter: ItemAdapter, problem: str) -> None:
+    def miss_text(self, adapter: Mapping[str, Any], problem: str) -> None:
         """Count an item without a text. Note which of its fields may hold the text all the same."""
         self.problems[problem] += 1
         for name in adapter:

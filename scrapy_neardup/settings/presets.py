@@ -69,11 +69,6 @@ class Preset:
         return self.features == "terms"
 
     @property
-    def is_of_text_alone(self) -> bool:
-        """Return whether a sketch depends on nothing but the text and which of its lines are boilerplate."""
-        return self.signature == "minhash" and not self.with_title
-
-    @property
     def takes(self) -> frozenset[str]:
         """Return the parameters that a user may set."""
         taken = set(_TAKES[self.signature])

@@ -2,19 +2,16 @@
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures.counted import is_of_page
-from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
 from scrapy_neardup.evidence.figures.tolls import harm_of_head
 from scrapy_neardup.evidence.names import CASELESS_WORD, find_names, pack_names, rarest_names
-from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.evidence.source_boilerplate import DocumentLines, SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
 from scrapy_neardup.evidence.tokens import signs_of
-from scrapy_neardup.evidence.topic import TOPIC_WORDS, TopicWeights, tells_title
+from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.settings.presets import Preset
@@ -26,38 +23,6 @@ _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
-
-
-class ReadLines:
-    """The long lines of a document, see ``evidence.source_boilerplate``. They are read when somebody needs them."""
-
-    def __init__(self, document: Document, draft: Draft) -> None:
-        self._document = document
-        self._draft = draft
-        self._terms: dict[int, frozenset[int]] = {}  # of the lines that somebody asked for
-
-    @cached_property
-    def _texts(self) -> dict[int, str]:
-        return {key: text for text, key, is_long in self._draft.read_body().read_lines if is_long}
-
-    def terms_in(self, lines: frozenset[int]) -> frozenset[int]:
-        unread = lines - self._terms.keys()
-        self._terms |= {key: terms_of(self._texts.get(key, "")) for key in unread}
-        return frozenset().union(*(self._terms[key] for key in lines))
-
-    def counted_in(self, line: int) -> frozenset[Figure]:
-        text = self._texts.get(line, "")
-        is_link = not text.endswith(SENTENCE_ENDS) and is_of_page(text)
-        return frozenset() if is_link else counted_figures(find_figures(text))
-
-    def counted_in_news(self, lines: frozenset[int]) -> frozenset[Figure]:
-        of_title = find_figures(self._document.title, self._document.language)
-        lead = self._draft.read_body().without(lines).lead(TOPIC_WORDS)
-        return counted_figures([*of_title, *find_figures("\n".join(lead))])
-
-    def texts_of(self, keys: frozenset[int]) -> tuple[str, ...]:
-        """Return the lines with these keys as they are printed."""
-        return tuple(self._texts[key] for key in keys if self._texts.get(key))
 
 
 class Sketcher(TextSketcher):
@@ -157,7 +122,7 @@ class Sketcher(TextSketcher):
             article_hash=origin.article_hash,
             content_hash=xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass")),
             language=language,
-            learned=ReadLines(document, draft).texts_of(draft.left_out),
+            learned=DocumentLines(document, draft.read_body).texts_of(draft.left_out),
             is_boilerplate=is_boilerplate,
             tells_title=tells_title(sketch.lead, origin.terms),
             features=sketch.signed.features,
@@ -181,7 +146,7 @@ class Sketcher(TextSketcher):
         """Learn from a document; return the keys of its lines that are boilerplate of its source."""
         if not self.preset.guarded or origin.source_hash == NOTHING:
             return frozenset()
-        lines = ReadLines(document, draft)
+        lines = DocumentLines(document, draft.read_body)
         return self._sources.learn(
             origin.source_hash, origin.page, origin.article, origin.terms, draft.lines, lines, origin.site_terms
         )
