@@ -154,7 +154,7 @@ class NearDupPipeline(Component):
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
         for _ in range(_MOST_PAUSES):
-            if not self.fates.is_waiting:
+            if not self.fates.documents:
                 break
             await asyncio.sleep(_PAUSE)
         await self._close_detector()

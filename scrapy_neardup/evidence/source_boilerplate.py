@@ -43,14 +43,14 @@ from scrapy_neardup.text.lines import Body
 
 logger = logging.getLogger(__name__)
 
+# Titles without a term in common that make a line boilerplate.
 TITLES = 3
-"""Titles without a term in common that make a line boilerplate."""
 
+# Pages, each with lines of its own, that make a line boilerplate if no title tells them apart.
 PAGES = 6
-"""Pages, each with lines of its own, that make a line boilerplate if no title tells them apart."""
 
+# Pages of the same text that make it boilerplate if no title tells them apart.
 PAGES_OF_ONE_TEXT = 24
-"""Pages of the same text that make it boilerplate if no title tells them apart."""
 
 _MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
@@ -65,8 +65,8 @@ _WRONG_CLOCK = 0  # the key of no line: the source has given a time that was yet
 K = TypeVar("K")
 V = TypeVar("V")
 
+# Keys of lines.
 Lines = frozenset[int]
-"""Keys of lines."""
 
 
 class DocumentLines:

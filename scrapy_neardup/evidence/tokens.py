@@ -33,10 +33,10 @@ _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
 FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
+# A pattern for folded words by which a sentence tells what was known earlier, or another event.
 BACKGROUND = _TABLE["background"]
-"""A pattern for folded words by which a sentence tells what was known earlier, or another event."""
+# First words of sentences that nobody understands alone, or that somebody speaks: "They", "I".
 HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
-"""First words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
 INDEFINITE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
@@ -64,8 +64,8 @@ VERBS = {
 }
 SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
+# Kinds of tokens that count wherever they stand.
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
-"""Kinds of tokens that count wherever they stand."""
 
 # Letters, then digits: a code, unless the letters are a currency. Digits of a code are hidden from ``number_tokens``.
 _CODE = re.compile("(?<![\\w])([A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*)")

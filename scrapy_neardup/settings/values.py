@@ -131,11 +131,11 @@ sources = list_of(
 )
 
 
+# The top media topics of IPTC, by short names.
 SECTIONS = (
     *("arts", "conflict", "crime", "disaster", "economy", "education", "environment", "health", "human-interest"),
     *("labour", "lifestyle", "politics", "religion", "science", "society", "sport", "weather"),
 )
-"""The top media topics of IPTC, by short names."""
 
 
 def _some_of(*known: str) -> Check:

@@ -73,7 +73,16 @@ class Sketcher(TextSketcher):
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
-                draft.left_out = self._leave_out(document, draft, origin)
+                if self.preset.guarded and origin.source_hash != NOTHING:
+                    draft.left_out = self._sources.learn(
+                        origin.source_hash,
+                        origin.page,
+                        origin.article,
+                        origin.terms,
+                        draft.lines,
+                        DocumentLines(document, draft.read_body),
+                        origin.site_terms,
+                    )
                 origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
         if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out]:
             self.sketch(unsketched)
@@ -141,15 +150,6 @@ class Sketcher(TextSketcher):
             lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
             usual -= terms_of(lead) - origin.site_terms
         return origin._replace(terms=origin.terms - usual, article_hash=article_hash)
-
-    def _leave_out(self, document: Document, draft: Draft, origin: Origin) -> frozenset[int]:
-        """Learn from a document; return the keys of its lines that are boilerplate of its source."""
-        if not self.preset.guarded or origin.source_hash == NOTHING:
-            return frozenset()
-        lines = DocumentLines(document, draft.read_body)
-        return self._sources.learn(
-            origin.source_hash, origin.page, origin.article, origin.terms, draft.lines, lines, origin.site_terms
-        )
 
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ import json
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
@@ -62,9 +63,11 @@ class TextSketcher:
         self.preset = preset
         self.min_words = min_words
         self._signer = SIGNERS[preset.signature](preset)
+        # Reads texts with all their lines.
+        self.read_texts = partial(read_bodies, min_words=min_words, min_block_words=preset.min_block_words)
 
     def prepare(self) -> None:
-        """Read the tables that the first sketch needs: 40 ms of work."""
+        """Read the tables that the first sketch needs."""
         self.whole("any word " * self.min_words)
 
     def whole(self, *texts: str) -> list[TextSketch]:
@@ -87,10 +90,6 @@ class TextSketcher:
                 lines = frozenset(body.kept.keys[is_learned].tolist())
                 drafts.append(Draft(text, lines, self.read_texts, body))
         return drafts
-
-    def read_texts(self, texts: Sequence[str]) -> list[Body]:
-        """Read texts with all their lines."""
-        return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
 
     def sketch(self, drafts: Sequence[Draft]) -> None:
         """Sketch texts together, without the lines that are left out."""

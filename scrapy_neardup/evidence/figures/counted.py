@@ -38,6 +38,7 @@ _OF_PAGE = rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAG
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 _CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
+# What is told of a figure, by its kind.
 LABELS: tuple[str, ...] = (
     "",
     *(kind.name.lower().replace("_", " ") for kind in FigureKind if kind < FigureKind.OTHER),
@@ -47,7 +48,6 @@ LABELS: tuple[str, ...] = (
     *_CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
-"""What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
 PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"

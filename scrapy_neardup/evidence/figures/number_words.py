@@ -38,8 +38,8 @@ def read_table(name: str) -> Any:
     return json.loads(fold(text).casefold().replace("'", ""), parse_float=Decimal)
 
 
+# What is known of each language, by its ISO 639-1 code.
 TABLES: dict[str, Any] = {name: read_table(f"figures/languages/{name}.json") for name in LANGUAGES}
-"""What is known of each language, by its ISO 639-1 code."""
 
 
 def words_by_role(section: str) -> dict[str, list[str]]:
