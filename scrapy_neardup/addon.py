@@ -7,8 +7,10 @@ from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.crawl.component import load_item_class
 from scrapy_neardup.crawl.feeds import storage_class
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
+from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.rules import load_rule
+from scrapy_neardup.settings.values import ALLOWED_RULES, BUILT_IN_RULES, load_callable
 
 # ``CONCURRENT_ITEMS``, unless the user sets it. Scrapy starts so many tasks for each response, most of which get no
 # item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response.
@@ -37,22 +39,15 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         # Check again: a spider's own settings are added after those of its project.
-        if checked_settings(settings).enabled:
-            add_components(settings)
-            settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-
-
-def add_components(settings: BaseSettings) -> None:
-    """Add middlewares and pipelines, except those that the settings name, or turn off with None."""
-    # Not above: commands such as `scrapy list` only check settings.
-    from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
-    from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
-
-    # 10 is next to the engine, so that all other spider middlewares change an item before this one sees it.
-    settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
-    settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
-    settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
-    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
+        if not checked_settings(settings).enabled:
+            return
+        # This keeps components that the settings name, or turn off with None. 10 is next to the engine, so that all
+        # other spider middlewares change an item before this one sees it.
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:
@@ -60,7 +55,8 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
     try:
         checked = NearDupSettings.from_mapping(settings)
         load_extractor(checked.extractor)
-        load_rule(checked.event_rule)
+        if checked.event_rule not in BUILT_IN_RULES:
+            load_callable("NEARDUP_EVENT_RULE", checked.event_rule, ALLOWED_RULES)
         for each in checked.item_classes:
             load_item_class(each)
         for name, uri in checked.feeds().items():

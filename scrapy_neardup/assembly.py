@@ -1,33 +1,12 @@
-"""Make the parts of a detector and of a crawl from the settings."""
-
-from collections import Counter
+"""Make the parts of a detector from the settings."""
 
 from scrapy_neardup.content.embedding import Embedding, shared_embedding
-from scrapy_neardup.content.processes import ExtractionProcesses
-from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NEWS, PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import FACTORY, Sketcher, ahead_options
-
-
-def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
-    """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
-    preset = settings.resolved_preset()
-    sketching = None
-    if sketches and preset.signature == "minhash" and not preset.with_title:
-        sketching = FACTORY, ahead_options(preset, min_words=settings.min_words)
-    return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
-
-
-def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> ExtractionProcesses:
-    """Return what extracts the pages of a crawl. Its processes start with the first page.
-
-    Raise SettingsError if the extractor cannot be used.
-    """
-    return ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers, timings=timings)
+from scrapy_neardup.sketch.fingerprint import Sketcher
 
 
 def embedding_of(settings: NearDupSettings) -> Embedding | None:

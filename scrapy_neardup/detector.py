@@ -25,11 +25,12 @@ from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import has_words, page_hash, source_hash
+from scrapy_neardup.sketch.origin import page_hash, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.story import Story
+from scrapy_neardup.text.words import has_words
 
 logger = logging.getLogger(__name__)
 

@@ -49,6 +49,8 @@ TAGS = tuple(each.name for each in fields(NearDupFields))
 # Shares of a text that are kept in a byte are counted in parts of this number.
 WHOLE_TEXT = 255
 
+MOST_TOPIC_TERMS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -5,19 +5,17 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
-from scrapy_neardup.assembly import start_extraction
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
+from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.content.urls import CanonicalUrls
-from scrapy_neardup.crawl.component import Component, name_of, text_of
+from scrapy_neardup.crawl.component import Component, adapter_of, name_of, text_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
-from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError
 
 logger = logging.getLogger(__name__)
@@ -57,7 +55,6 @@ class NearDupSpiderMiddleware(Component):
         self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
         self._newest: ResponsePlace | None = None
         self._canonical = CanonicalUrls()
-        source_of("https://www.example.com/")  # loads the list of public suffixes before the event loop has work
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
@@ -97,7 +94,7 @@ class NearDupSpiderMiddleware(Component):
                 urls = [response.request.url, *response.meta.get("redirect_urls", ())]
                 is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
                 page = Page(response.url, urls, place=place, is_list=is_list)
-            adapter = ItemAdapter(item)
+            adapter = adapter_of(item)
             text = text_of(adapter, self.settings.item_fields["text"])
             url = name_of(adapter, self.settings.item_fields["url"])
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)

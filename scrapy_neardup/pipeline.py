@@ -1,30 +1,38 @@
 """Item pipelines: get the verdict on each item, and tag or drop the item."""
 
+from __future__ import annotations
+
 import asyncio
 import gc
 import logging
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
-from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import PageHead, language_code
-from scrapy_neardup.crawl.announcer import Announcer, note_name
-from scrapy_neardup.crawl.component import Component, log_window_location, name_of, tag_item, tags_of, text_of
+from scrapy_neardup.crawl.component import (
+    Component,
+    adapter_of,
+    log_window_location,
+    name_of,
+    tag_item,
+    tags_of,
+    text_of,
+)
 from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.crawl.item_fates import ItemFates
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 from scrapy_neardup.text.display import counted, one_line
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +70,13 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._has_frozen = not gc.get_freeze_count()
+        self._freeze()
+        # Not above: these modules load while a worker process starts.
+        from scrapy_neardup.crawl.announcer import Announcer
+        from scrapy_neardup.crawl.item_fates import ItemFates
+        from scrapy_neardup.detector import NearDupDetector
+
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
         self.fates = ItemFates(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
@@ -71,7 +86,6 @@ class NearDupPipeline(Component):
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self._drops = self.settings.action == "drop"
         self._prepared: asyncio.Task[None] | None = None
-        self._has_frozen = False
         self._is_closed = False
         self._under_way = 0  # items
 
@@ -99,20 +113,22 @@ class NearDupPipeline(Component):
             self.log_fault(error, "Opening the store")
 
     async def _prepare(self) -> None:
-        """Load the modules that the first item needs. Do this in a thread, so that the event loop goes on.
-
-        Then exclude all present objects from garbage collection. Each full collection would visit the objects of all
-        modules again, and block the event loop for 100 ms. This affects the whole process, so nothing is done if the
-        program, or another crawler, has frozen objects already.
-        """
+        """Load the modules that the first item needs. Do this in a thread, so that the event loop goes on."""
         try:
             await self.detector.prepare()
         except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
             if not self.summary.late:
                 logger.exception("A module for judging items cannot be loaded: items pass unchecked")
-        if not gc.get_freeze_count():
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Exclude all present objects from garbage collection.
+
+        Each full collection would visit the objects of all modules again, and block the event loop for 100 ms. This
+        affects the whole process, so nothing is done if the program, or another crawler, had frozen objects before.
+        """
+        if self._has_frozen:
             gc.freeze()
-            self._has_frozen = True
 
     async def close_spider(self) -> None:
         if self._under_way:
@@ -138,7 +154,7 @@ class NearDupPipeline(Component):
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
         for _ in range(_MOST_PAUSES):
-            if not self.fates.is_waiting:
+            if not self.fates.documents:
                 break
             await asyncio.sleep(_PAUSE)
         await self._close_detector()
@@ -164,7 +180,7 @@ class NearDupPipeline(Component):
         if context.opted_out or not self.is_judged(item):
             await context.let_next_ask()
             return item
-        adapter = ItemAdapter(item)
+        adapter = adapter_of(item)
         self._under_way += 1
         try:
             verdict = await self._verdict_on(adapter, context)
@@ -177,7 +193,7 @@ class NearDupPipeline(Component):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
         if not tag_item(adapter, verdict, self.settings.fields):
-            note_name(self.summary.untagged, type(item).__qualname__)
+            self.summary.miss_tags(item)
         return item
 
     async def _verdict_on(self, adapter: ItemAdapter, context: ItemContext) -> Verdict:
@@ -279,6 +295,8 @@ class NearDupPipeline(Component):
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         if (name := self.settings.item_fields["time"]) is None:
             return None
+        from scrapy_neardup.content.document_maker import parse_time  # loads tables, see ``__init__``
+
         if (value := adapter.get(name)) is None:
             self.summary.problems["no-time"] += 1
             return None

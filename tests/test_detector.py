@@ -13,7 +13,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.settings.presets import PRESETS
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.story import Join, Member
 
 pytestmark = pytest.mark.versions

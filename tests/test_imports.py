@@ -79,6 +79,8 @@ def test_the_core_loads_no_scrapy_and_the_package_alone_nothing_heavy() -> None:
     assert not {"scrapy", "twisted"} & loaded_by(USED, alone)
     assert "scrapy_neardup" in alone
     assert not HEAVY & alone
+    before_the_engine = "import scrapy_neardup.addon, scrapy_neardup.middleware, scrapy_neardup.pipeline"
+    assert not {*HEAVY, "itemadapter"} & loaded_by(before_the_engine)
 
 
 JUDGED = """

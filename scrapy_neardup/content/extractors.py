@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings.values import load_callable
-from scrapy_neardup.text.tokenizer import count_words
+from scrapy_neardup.text.words import count_words
 
 Extractor = Callable[[str, str], str]
 

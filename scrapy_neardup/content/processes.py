@@ -1,20 +1,33 @@
 """Extract in worker processes: they use all cores and keep the time limit, and a crash costs one page."""
 
+from __future__ import annotations
+
 import asyncio
 import atexit
+import json
 import logging
 import queue
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import asdict
 from functools import partial
 from typing import TypeAlias
 
 from scrapy_neardup.content.extractors import BUILT_IN, Extracted, load_extractor
-from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
+from scrapy_neardup.content.worker import (
+    GONE_SECONDS,
+    PAGE,
+    TEXTS,
+    WorkerOptions,
+    WorkerProcess,
+    decode,
+    encode,
+)
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
+from scrapy_neardup.settings import NearDupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -30,12 +43,36 @@ _MOST_CHARACTERS = 50_000  # of texts that go together
 LEFT_OUT = 50
 SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 
+_SKETCH = "scrapy_neardup.sketch.text_sketch.sketch_ahead"  # not imported here: it loads numpy
+
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
 def explain_worker(error: ExtractionError) -> str:
     """Say why a worker failed that gets texts and no pages."""
     return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "did not answer within")
+
+
+def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
+    """Return what extraction processes do. They sketch nothing if a sketch depends on more than the text."""
+    preset = settings.resolved_preset()
+    sketching = None
+    if sketches and preset.signature == "minhash" and not preset.with_title:
+        sketching = _SKETCH, json.dumps({"preset": asdict(preset), "min_words": settings.min_words})
+    return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
+
+
+def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> ExtractionProcesses:
+    """Return what extracts the pages of a crawl.
+
+    The first process starts now, because it takes half a second to load an extractor. The others start with pages.
+    Raise SettingsError if the extractor cannot be used.
+    """
+    options = worker_options(settings, sketches=True)
+    extraction = ExtractionProcesses(options, settings.extract_workers, timings=timings)
+    if settings.extractor is not None:
+        extraction.start()
+    return extraction
 
 
 class ExtractionProcesses:
@@ -73,6 +110,10 @@ class ExtractionProcesses:
         self._threads: list[threading.Thread] = []  # each serves one worker process, and one ends those that are late
         self._closing = threading.Event()
         atexit.register(self.close)  # a crawl that was stopped by force does not close its workers
+
+    def start(self) -> None:
+        """Start one worker, before there is a page."""
+        self._put()
 
     async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
         """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow.
@@ -146,11 +187,11 @@ class ExtractionProcesses:
 
     def _extract(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
         """Return what is to be sketched, None if the answer was given."""
-        if request[0] == TEXTS:
+        if request[:1] == (TEXTS,):
             return Extracted(decode(request[1]), is_of_page=False)
         try:
             worker.make_ready()
-            extracted = Extracted(self._text_of(worker, request))
+            extracted = Extracted(self._text_of(worker, request) if request else "")
         except ExtractionError as error:
             answer.set_exception(error)
         except BaseException as error:  # keep the thread, for example if there is no memory for a process

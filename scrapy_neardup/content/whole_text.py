@@ -12,7 +12,7 @@ from scrapy_neardup.content.head import linked_data
 from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.text.tokenizer import count_words
+from scrapy_neardup.text.words import count_words
 
 # Words that are struck out
 

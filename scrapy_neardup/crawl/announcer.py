@@ -9,7 +9,6 @@ from functools import partial
 from heapq import nlargest
 from typing import Any
 
-from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 from scrapy.crawler import Crawler
 
@@ -230,7 +229,7 @@ class RunSummary:
         self.late = 0  # items that were under way when the crawl ended
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
-        self.untagged: Counter[str] = Counter()  # classes of items that take no tag
+        self._untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._local_sites: Counter[str] = Counter()  # with their ports
         self._would_drop = 0
@@ -244,7 +243,7 @@ class RunSummary:
         source = source_of(url)
         if source == "localhost" or source.replace(".", "").isdigit():
             self.problems["local-hosts"] += 1
-            note_name(self._local_sites, url.split("/", 3)[2])
+            _note(self._local_sites, url.split("/", 3)[2])
         self._would_drop += verdict.would_drop
         for line in verdict.changes:
             first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
@@ -268,13 +267,17 @@ class RunSummary:
                 story.items += moved.items
                 story.sources |= moved.sources
 
-    def miss_text(self, adapter: ItemAdapter, problem: str) -> None:
+    def miss_tags(self, item: object) -> None:
+        """Count an item that took no tags, by its class."""
+        _note(self._untagged, type(item).__qualname__)
+
+    def miss_text(self, adapter: Mapping[str, Any], problem: str) -> None:
         """Count an item without a text. Note which of its fields may hold the text all the same."""
         self.problems[problem] += 1
         for name in adapter:
             value = adapter[name]
             if isinstance(value, str) and len(value) >= _LONG_TEXT and value.count(" ", 0, 2000) >= _FEWEST_SPACES:
-                note_name(self._long_fields, name)
+                _note(self._long_fields, name)
 
     def stats(self) -> Iterator[tuple[str, int]]:
         """Yield names and values of stats, without the prefix ``neardup/``."""
@@ -352,7 +355,7 @@ class RunSummary:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
         if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
             counts["only-revisits"] = revisits
-        counts["untagged"] = self.untagged.total()
+        counts["untagged"] = self._untagged.total()
         if self.levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
@@ -360,7 +363,7 @@ class RunSummary:
             if (items := counts[name]) and items >= least * self.judged:
                 filled = text.format(
                     share=f"{items:,} of {max(items, self.judged):,} items",
-                    untagged=_most(self.untagged),
+                    untagged=_most(self._untagged),
                     remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],
@@ -369,7 +372,7 @@ class RunSummary:
                 yield name, items, filled
 
 
-def note_name(names: Counter[str], name: object) -> None:
+def _note(names: Counter[str], name: object) -> None:
     """Count a name of the user's code, such as a class of items. Their number and length are bounded."""
     name = printable(str(name)[:_LONGEST_NAME])
     if name in names or len(names) < _MOST_NAMES:

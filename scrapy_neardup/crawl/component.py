@@ -14,10 +14,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter, is_item
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
@@ -29,6 +28,9 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import ARTICLE_FIELDS, load_callable
 from scrapy_neardup.text.display import one_line, without_password
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +78,8 @@ class Component:
 
     def is_judged(self, item: object) -> bool:
         """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""
+        from itemadapter import is_item  # as in ``adapter_of``
+
         return is_item(item) and isinstance(item, self.shared.item_classes or object)
 
     def log_fault(self, error: Exception, subject: str) -> None:
@@ -152,7 +156,14 @@ def load_item_class(name: str | type) -> type:
     return loaded
 
 
-def text_of(adapter: ItemAdapter, field: str | None) -> str:
+def adapter_of(item: object) -> "ItemAdapter":
+    # Not above: the package loads pydantic if that is installed, which takes as long as all of Scrapy's middlewares.
+    from itemadapter import ItemAdapter
+
+    return ItemAdapter(item)
+
+
+def text_of(adapter: "ItemAdapter", field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
     value = adapter.get(field or "")
     if value is None and field in ARTICLE_FIELDS and "articleBody" in adapter:
@@ -165,7 +176,7 @@ def text_of(adapter: ItemAdapter, field: str | None) -> str:
     return value if value.strip() else ""
 
 
-def name_of(adapter: ItemAdapter, field: str | None) -> str:
+def name_of(adapter: "ItemAdapter", field: str | None) -> str:
     """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
     return text_of(adapter, field).strip().partition("\n")[0]
 
@@ -183,7 +194,7 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
     return {name: tags[tag] for tag, name in fields.items()}
 
 
-def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
+def tag_item(adapter: "ItemAdapter", verdict: Verdict, fields: Mapping[str, str]) -> bool:
     """Write the tags into the fields that an item can take. Return whether it took any."""
     is_tagged = False
     for name, tag in tags_of(verdict, fields).items():

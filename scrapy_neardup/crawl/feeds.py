@@ -10,22 +10,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
 from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
-from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.document import MOST_CHARACTERS, Document
 from scrapy_neardup.exceptions import SettingsError, explain_failure
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import without_password
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 
@@ -158,7 +158,7 @@ def overwritten_feed(settings: BaseSettings) -> str:
 def _remove_old_files(folder: Path) -> None:
     for path in folder.glob("*-????-??-??.jsonl"):
         with suppress(OSError):  # somebody else removes it too
-            if path.stat().st_mtime < time.time() - KEPT_DAYS * DAY:
+            if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
                 path.unlink()
 
 
@@ -195,18 +195,20 @@ def _plain(value: object) -> Any:
     """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    from scrapy.utils.serialize import ScrapyJSONEncoder  # loads itemadapter, see ``adapter_of``
+
     try:
         return ScrapyJSONEncoder().default(value)
     except TypeError:
         return str(value)
 
 
-def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]:
+def dropped_row(adapter: "ItemAdapter", tags: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an item as Scrapy's feeds export them, and its tags, even if the item cannot take them."""
     return {**{name: _serialized(adapter, name) for name in adapter}, **tags}
 
 
-def _serialized(adapter: ItemAdapter, name: str) -> Any:
+def _serialized(adapter: "ItemAdapter", name: str) -> Any:
     with suppress(Exception):  # write the value as it is rather than lose the row
         return adapter.get_field_meta(name).get("serializer", lambda value: value)(adapter[name])
     return adapter[name]

@@ -40,7 +40,7 @@ class ItemFates:
         self.failures = 0  # items that a feed could not write, and documents that a feed could not store
         self._files: dict[FeedSlot, FeedFile] = {}
         self._accepted: list[FeedFile] = []  # those that the newest item
-        self._documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
+        self.documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
         self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
         self._lost: deque[str] = deque(maxlen=_MOST_LOST)
         run.is_kept = lambda document: document not in self._fates and document not in self._lost
@@ -49,10 +49,6 @@ class ItemFates:
         crawler.signals.connect(self._item_lost, signals.item_dropped)
         crawler.signals.connect(self._item_lost, signals.item_error)
         crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
-
-    @property
-    def is_waiting(self) -> bool:
-        return bool(self._documents)
 
     def add_item(self, document: PendingDocument) -> None:
         """Follow one more item of this document until it is delivered or lost."""
@@ -134,7 +130,7 @@ class ItemFates:
         if not document.is_kept or any(file.is_closed and not file.is_stored for file in document.files):
             await self.lose(document)
         elif waiting := frozenset(file for file in document.files if not file.is_stored):
-            self._documents.setdefault(waiting, set()).add(document.id)
+            self.documents.setdefault(waiting, set()).add(document.id)
         else:
             self.run.deliver([document.id])
 
@@ -144,11 +140,11 @@ class ItemFates:
             return
         file.is_closed = True
         released: set[str] = set()
-        for files in [each for each in self._documents if file in each]:
-            documents = self._documents.pop(files)
+        for files in [each for each in self.documents if file in each]:
+            documents = self.documents.pop(files)
             others = files - {file} if file.is_stored else None
             if others:
-                self._documents.setdefault(others, set()).update(documents)
+                self.documents.setdefault(others, set()).update(documents)
             else:
                 released |= documents
         if file.is_stored:

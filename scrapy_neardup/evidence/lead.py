@@ -18,7 +18,6 @@ _CREDIT = re.compile(
     r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
 )
 _QUOTES = re.compile('["„“”«»]')
-_BACKGROUND = re.compile(BACKGROUND)
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
@@ -67,7 +66,7 @@ def are_background(*sentences: str) -> list[bool]:
     "Last week a student was killed."
     """
     openings = fold("\n".join(each[:_OPENING] for each in sentences)).casefold()
-    return [_BACKGROUND.search(each) is not None for each in openings.split("\n")]
+    return [re.search(BACKGROUND, each) is not None for each in openings.split("\n")]
 
 
 def tells_headline(headline: str, sentence: str) -> bool:

@@ -18,7 +18,7 @@ _SHORT_CREDIT = 6  # words of a line that names a site
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
-_TEASER = re.compile(rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
+_TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)"
 _WORD = re.compile(r"\w+")
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
@@ -107,7 +107,7 @@ def without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:
 
 def _is_teaser(line: str) -> bool:
     """Return whether a line is a link to another article, whose news the text does not tell."""
-    return _TEASER.match(fold(line).casefold()) is not None
+    return re.match(_TEASER, fold(line).casefold()) is not None
 
 
 def _may_be_byline(line: str) -> bool:

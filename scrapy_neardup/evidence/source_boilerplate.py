@@ -29,25 +29,28 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, combinations
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from scrapy_neardup.evidence.figures.figure import Figure
+from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
+from scrapy_neardup.evidence.titles import terms_of
+from scrapy_neardup.evidence.topic import TOPIC_WORDS
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.text.lines import Body
 
 logger = logging.getLogger(__name__)
 
+# Titles without a term in common that make a line boilerplate.
 TITLES = 3
-"""Titles without a term in common that make a line boilerplate."""
 
+# Pages, each with lines of its own, that make a line boilerplate if no title tells them apart.
 PAGES = 6
-"""Pages, each with lines of its own, that make a line boilerplate if no title tells them apart."""
 
+# Pages of the same text that make it boilerplate if no title tells them apart.
 PAGES_OF_ONE_TEXT = 24
-"""Pages of the same text that make it boilerplate if no title tells them apart."""
-
-LEAST_WORDS = 5
-"""Shorter lines are not looked at: "by" and "Mrs." are in any article."""
 
 _MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
@@ -62,20 +65,42 @@ _WRONG_CLOCK = 0  # the key of no line: the source has given a time that was yet
 K = TypeVar("K")
 V = TypeVar("V")
 
+# Keys of lines.
 Lines = frozenset[int]
-"""Keys of lines."""
 
 
-class DocumentLines(Protocol):
-    """What the lines of a document say. It is read only if somebody asks."""
+class DocumentLines:
+    """What the long lines of a document say. They are read when somebody needs them."""
 
-    def terms_in(self, lines: Lines) -> frozenset[int]: ...
+    def __init__(self, document: Document, read_body: Callable[[], Body]) -> None:
+        self._document = document
+        self._read_body = read_body
+        self._terms: dict[int, frozenset[int]] = {}  # of the lines that somebody asked for
+
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        return {key: text for text, key, is_long in self._read_body().read_lines if is_long}
+
+    def terms_in(self, lines: Lines) -> frozenset[int]:
+        unread = lines - self._terms.keys()
+        self._terms |= {key: terms_of(self._texts.get(key, "")) for key in unread}
+        return frozenset().union(*(self._terms[key] for key in lines))
 
     def counted_in(self, line: int) -> frozenset[Figure]:
         """Return the figures of a line that say what they count."""
+        text = self._texts.get(line, "")
+        is_link = not text.endswith(SENTENCE_ENDS) and is_of_page(text)
+        return frozenset() if is_link else counted_figures(find_figures(text))
 
     def counted_in_news(self, lines: Lines) -> frozenset[Figure]:
         """Return the same of the title and of the first lines but these."""
+        of_title = find_figures(self._document.title, self._document.language)
+        lead = self._read_body().without(lines).lead(TOPIC_WORDS)
+        return counted_figures([*of_title, *find_figures("\n".join(lead))])
+
+    def texts_of(self, keys: Lines) -> tuple[str, ...]:
+        """Return the lines with these keys as they are printed."""
+        return tuple(self._texts[key] for key in keys if self._texts.get(key))
 
 
 class _Newest(dict[K, V]):
@@ -166,8 +191,8 @@ class SourceBoilerplate:
     ) -> Lines:
         """Note a document's lines; return the keys of those that are boilerplate of its source.
 
-        ``lines`` are the keys of its lines of ``LEAST_WORDS`` or more. ``site_terms`` are the terms of the title that
-        may be the name of the site.
+        ``lines`` are the keys of its lines that are long enough. ``site_terms`` are the terms of the title that may be
+        the name of the site.
         """
         known = self._known(source)
         found = lines & known.lines.keys()

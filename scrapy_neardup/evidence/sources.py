@@ -8,11 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from ipaddress import IPv4Address, IPv6Address, ip_network
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
-
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
@@ -59,15 +55,16 @@ def source_of(url: str) -> str:
 def _publisher(host: str) -> str:
     if not host:
         return ""
-    found = _suffixes()(host)
-    domain = found.top_domain_under_public_suffix
+    registries, with_platforms = _suffixes()
+    domain = _domain_below(host, with_platforms)
     if domain in _PLATFORMS:
         name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
         return domain if name in ("", "www") else f"{name}.{domain}"
-    if domain or found.is_private:  # the page may be one of the platform itself
-        return domain or found.suffix
-    if _address(host):
-        return host
+    if domain or _address(host):
+        return domain or host
+    suffix = _suffix_of(host, with_platforms)
+    if suffix != _suffix_of(host, registries):  # the page is one of the platform itself
+        return suffix
     # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
 
@@ -83,7 +80,7 @@ def platform_of(source: str) -> str:
         return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
     if source and "." not in source:
         return LOCAL
-    return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
+    return _domain_below(source, _suffixes()[0]) or source
 
 
 def publisher_of(source: str, given: str, named: str) -> str:
@@ -115,7 +112,7 @@ def is_of_domain(name: str, domain: str) -> bool:
 def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
     domain = source_of(name if "://" in name else _as_url(name))
-    if not domain or _suffixes()(domain).registry_suffix == domain:
+    if not domain or _suffix_of(domain, _suffixes()[0]) == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
@@ -154,8 +151,37 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 @cache
-def _suffixes() -> TLDExtract:
-    from tldextract import TLDExtract
+def _suffixes() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the public suffixes of registries, and these with the suffixes of platforms.
+
+    ``TLDExtract`` makes 17,000 objects of them. That takes 50 ms, and every full garbage collection visits them.
+    """
+    from tldextract.cache import DiskCache
+    from tldextract.suffix_list import get_suffix_lists
 
     # The list that ships with the package: no download, no cache folder.
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+    registries, platforms = get_suffix_lists(DiskCache(None), (), None, fallback_to_snapshot=True)
+    return frozenset(registries), frozenset(registries + platforms)
+
+
+def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
+    """Return the public suffix of a host, "" if none is known. See https://github.com/publicsuffix/list/wiki/Format."""
+    name = host
+    if "xn--" in host:
+        with suppress(UnicodeError):
+            name = host.encode("ascii").decode("idna")
+    while name:
+        parent = name.partition(".")[2]
+        is_exception = f"!{name}" in suffixes
+        if is_exception or name in suffixes or f"*.{parent}" in suffixes:
+            labels = (parent if is_exception else name).count(".") + 1
+            return ".".join(host.split(".")[-labels:])
+        name = parent
+    return ""
+
+
+def _domain_below(host: str, suffixes: frozenset[str]) -> str:
+    """Return the public suffix of a host with the label before it, "" if the host has no suffix or no such label."""
+    suffix = _suffix_of(host, suffixes)
+    label = host.removesuffix(suffix).removesuffix(".").rpartition(".")[2]
+    return f"{label}.{suffix}" if suffix and label else ""

@@ -25,6 +25,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.words import WITHOUT_SPACES
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
 
@@ -32,10 +33,10 @@ _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
 FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
+# A pattern for folded words by which a sentence tells what was known earlier, or another event.
 BACKGROUND = _TABLE["background"]
-"""A pattern for folded words by which a sentence tells what was known earlier, or another event."""
+# First words of sentences that nobody understands alone, or that somebody speaks: "They", "I".
 HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
-"""First words of sentences that nobody understands alone, or that somebody speaks: "They", "I"."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
 INDEFINITE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
@@ -63,8 +64,8 @@ VERBS = {
 }
 SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
+# Kinds of tokens that count wherever they stand.
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
-"""Kinds of tokens that count wherever they stand."""
 
 # Letters, then digits: a code, unless the letters are a currency. Digits of a code are hidden from ``number_tokens``.
 _CODE = re.compile("(?<![\\w])([A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*)")
@@ -88,7 +89,7 @@ _USUAL = (
 _UNUSUAL = re.compile(
     "[0-9?\ufffd\u2212\u2013-](?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9]))"
 )
-_UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
+_UNSPACED = f"({WITHOUT_SPACES})"
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
@@ -166,7 +167,7 @@ def _tokens_of(text: str, language: str) -> list[Token]:
 @lru_cache(1 << 13)
 def _word(token: str, language: str) -> Token | None:
     """Return the token of a word that stands alone, None for a mark, a number or a script without spaces."""
-    if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or _UNSPACED.search(token):
+    if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or re.search(WITHOUT_SPACES, token):
         return None
     if token in _OF_OTHER_LANGUAGES.get(language, ()):
         return Token(token + _SYLLABLE, "word", token)
@@ -214,7 +215,8 @@ class _Words(NamedTuple):
         elif token[0].isdigit():
             return self._add_time(place)
         else:
-            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
+            parts = re.split(_UNSPACED, token)
+            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in parts if part)
         return place + 1
 
     def _add_time(self, place: int) -> int:
@@ -313,7 +315,7 @@ def _words_by_case(text: str) -> tuple[set[str], set[str]]:
 
 def is_unspaced(token: Token) -> bool:
     """Return whether a token is one character of a script without spaces."""
-    return len(token.text) == 1 and _UNSPACED.match(token.text) is not None
+    return len(token.text) == 1 and re.match(WITHOUT_SPACES, token.text) is not None
 
 
 def piece_of(tokens: Sequence[Token]) -> Token | None:

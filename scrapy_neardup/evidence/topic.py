@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.document import MOST_TOPIC_TERMS
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, first_words, term_codes
 from scrapy_neardup.records.learned import MOST_DOCUMENTS, Frequencies
 from scrapy_neardup.text.tokenizer import changes, mask, next_starts
@@ -33,7 +34,6 @@ from scrapy_neardup.text.tokenizer import changes, mask, next_starts
 TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot
 _SLOT_BITS = 15  # of a term in a topic
 TITLE_BIT = 1 << _SLOT_BITS  # added to the slot of a term that is in the title
-MOST_TOPIC_TERMS = 64
 # The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
 HEAVIEST_TERM = 127
 PLACES_OF_WEIGHT = 2.5

@@ -86,11 +86,6 @@ class Life(int):
         """The run that has yet to deliver the document or its match: 0 if it is delivered, that of nobody if lost."""
         return self & ~IS_DROPPED
 
-    @property
-    def as_dropped(self) -> "Life":
-        """The life of the same document if its run drops it."""
-        return Life(self | IS_DROPPED)
-
 
 @dataclass(slots=True)
 class Record(Evidence):

@@ -14,7 +14,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, 
 from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
-from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, seconds_of
+from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed
@@ -275,7 +275,7 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     elif policy.drops and copy.life.state != "delivered":
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = pair.same_page and pair.same_text and old.is_dropped
-        copy = replace(copy, packed_life=copy.life.as_dropped, match=old.match if is_again else match.key)
+        copy = replace(copy, packed_life=copy.life | IS_DROPPED, match=old.match if is_again else match.key)
     return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
 
 

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import xxhash
 
+from scrapy_neardup.document import MOST_TOPIC_TERMS
 from scrapy_neardup.evidence.likeness import Measure
-from scrapy_neardup.evidence.topic import MOST_TOPIC_TERMS
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.text.tokenizer import NORMALISER
+from scrapy_neardup.text import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
 VECTOR_PARAMETERS = "vector_middle", "vector_bar"

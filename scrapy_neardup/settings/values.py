@@ -26,6 +26,7 @@ from scrapy_neardup.text.display import without_password
 # The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
 MIN_SOURCES = 5
 
+BUILT_IN_RULES = "sources", "count"  # see ``stories.rules``
 ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
 ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
 
@@ -133,11 +134,11 @@ sources = list_of(
 )
 
 
+# The top media topics of IPTC, by short names.
 SECTIONS = (
     *("arts", "conflict", "crime", "disaster", "economy", "education", "environment", "health", "human-interest"),
     *("labour", "lifestyle", "politics", "religion", "science", "society", "sport", "weather"),
 )
-"""The top media topics of IPTC, by short names."""
 
 
 def _some_of(*known: str) -> Check:

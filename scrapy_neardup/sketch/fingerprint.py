@@ -2,15 +2,13 @@
 
 import threading
 from collections.abc import Sequence
-from functools import partial
 
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import harm_of_head
 from scrapy_neardup.evidence.names import CASELESS_WORD, find_names, pack_names, rarest_names
-from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.evidence.source_boilerplate import DocumentLines, SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
 from scrapy_neardup.evidence.tokens import signs_of
 from scrapy_neardup.evidence.topic import TopicWeights, tells_title
@@ -75,7 +73,16 @@ class Sketcher(TextSketcher):
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
-                draft.left_out = self._leave_out(document, draft, origin)
+                if self.preset.guarded and origin.source_hash != NOTHING:
+                    draft.left_out = self._sources.learn(
+                        origin.source_hash,
+                        origin.page,
+                        origin.article,
+                        origin.terms,
+                        draft.lines,
+                        DocumentLines(document, draft.read_body),
+                        origin.site_terms,
+                    )
                 origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
         if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out]:
             self.sketch(unsketched)
@@ -124,7 +131,7 @@ class Sketcher(TextSketcher):
             article_hash=origin.article_hash,
             content_hash=xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass")),
             language=language,
-            learned=draft.texts_of(draft.left_out),
+            learned=DocumentLines(document, draft.read_body).texts_of(draft.left_out),
             is_boilerplate=is_boilerplate,
             tells_title=tells_title(sketch.lead, origin.terms),
             features=sketch.signed.features,
@@ -143,15 +150,6 @@ class Sketcher(TextSketcher):
             lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
             usual -= terms_of(lead) - origin.site_terms
         return origin._replace(terms=origin.terms - usual, article_hash=article_hash)
-
-    def _leave_out(self, document: Document, draft: Draft, origin: Origin) -> frozenset[int]:
-        """Learn from a document; return the keys of its lines that are boilerplate of its source."""
-        if not self.preset.guarded or origin.source_hash == NOTHING:
-            return frozenset()
-        draft.title_figures = partial(find_figures, document.title, document.language)
-        return self._sources.learn(
-            origin.source_hash, origin.page, origin.article, origin.terms, draft.lines, draft, origin.site_terms
-        )
 
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:

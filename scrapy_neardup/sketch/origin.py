@@ -9,8 +9,8 @@ import xxhash
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.titles import site_terms, title_terms, title_without_site
 
+# Instead of the hash of a source or article.
 NOTHING = bytes(4)
-"""Instead of the hash of a source or article."""
 
 
 class Origin(NamedTuple):

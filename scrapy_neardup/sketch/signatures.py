@@ -50,8 +50,8 @@ class SignedText:
     features: NDArray[np.uint32] | None = None
 
 
+# Used for a text that is too short. Such a text matches only exact copies of it.
 UNSIGNED = SignedText()
-"""Used for a text that is too short. Such a text matches only exact copies of it."""
 
 
 # MinHash
@@ -292,10 +292,10 @@ def _planes(count: int, seed: int) -> NDArray[np.int64]:
     return cast("NDArray[np.int64]", bits.astype(np.int64).reshape(PARTS, count) * 2 - 1)
 
 
+# The signers by the kind of signature that a preset names.
 SIGNERS: dict[str, type[MinHashSigner | SimHashSigner | CosineSigner]] = {
     "minhash": MinHashSigner,
     "sketch": MinHashSigner,
     "simhash": SimHashSigner,
     "reference": CosineSigner,
 }
-"""The signers by the kind of signature that a preset names."""

@@ -8,32 +8,23 @@ sketches the text again.
 import json
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
-from scrapy_neardup.evidence.figures.counted import is_of_page
-from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
-from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
-from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.sketch.signatures import SIGNERS, UNSIGNED, SignedText
 from scrapy_neardup.text.lines import Body, read_bodies
 
-FACTORY = f"{__name__}.sketch_ahead"
-
+_LEAST_WORDS = 5  # of a line that may be boilerplate: "by" and "Mrs." are in any article
 _STRINGS = "signature", "lead", "names", "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
     "packed sketch",
     {"size": "I", "text_hash": "8s", "content_hash": "8s", **dict.fromkeys(_STRINGS, "I*")},
 )
-
-
-def ahead_options(preset: Preset, *, min_words: int) -> str:
-    """Return the text with which a worker calls ``sketch_ahead``."""
-    return json.dumps({"preset": asdict(preset), "min_words": min_words})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,39 +49,11 @@ class Draft:
     body: Body | None = None
     sketch: TextSketch | None = None  # first that of all lines, if a worker made it
     left_out: frozenset[int] = frozenset()  # keys of lines that are boilerplate
-    title_figures: Callable[[], Sequence[Figure]] = tuple
-    long_lines: dict[int, str] = field(default_factory=dict)  # by key, once somebody asked
-    terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, of those that somebody asked for
 
     def read_body(self) -> Body:
         if self.body is None:
             (self.body,) = self.read([self.text])
         return self.body
-
-    def _line(self, key: int) -> str:
-        if not self.long_lines:
-            self.long_lines = {key: text for text, key, is_long in self.read_body().read_lines if is_long}
-        return self.long_lines.get(key, "")
-
-    # See evidence.source_boilerplate
-
-    def terms_in(self, lines: frozenset[int]) -> frozenset[int]:
-        unread = lines - self.terms_of_lines.keys()
-        self.terms_of_lines |= {key: terms_of(self._line(key)) for key in unread}
-        return frozenset().union(*(self.terms_of_lines[key] for key in lines))
-
-    def counted_in(self, line: int) -> frozenset[Figure]:
-        text = self._line(line)
-        is_link = not text.endswith(SENTENCE_ENDS) and is_of_page(text)
-        return frozenset() if is_link else counted_figures(find_figures(text))
-
-    def counted_in_news(self, lines: frozenset[int]) -> frozenset[Figure]:
-        lead = self.read_body().without(lines).lead(TOPIC_WORDS)
-        return counted_figures([*self.title_figures(), *find_figures("\n".join(lead))])
-
-    def texts_of(self, keys: frozenset[int]) -> tuple[str, ...]:
-        """Return the lines with these keys as they are printed."""
-        return tuple(filter(None, map(self._line, keys)))
 
 
 class TextSketcher:
@@ -100,9 +63,11 @@ class TextSketcher:
         self.preset = preset
         self.min_words = min_words
         self._signer = SIGNERS[preset.signature](preset)
+        # Reads texts with all their lines.
+        self.read_texts = partial(read_bodies, min_words=min_words, min_block_words=preset.min_block_words)
 
     def prepare(self) -> None:
-        """Read the tables that the first sketch needs: 40 ms of work."""
+        """Read the tables that the first sketch needs."""
         self.whole("any word " * self.min_words)
 
     def whole(self, *texts: str) -> list[TextSketch]:
@@ -121,14 +86,10 @@ class TextSketcher:
                 drafts.append(Draft(text, sketch.lines, self.read_texts, sketch=sketch))
             else:
                 body = next(bodies)
-                is_learned = (body.kept.words >= LEAST_WORDS) & self.preset.guarded
+                is_learned = (body.kept.words >= _LEAST_WORDS) & self.preset.guarded
                 lines = frozenset(body.kept.keys[is_learned].tolist())
                 drafts.append(Draft(text, lines, self.read_texts, body))
         return drafts
-
-    def read_texts(self, texts: Sequence[str]) -> list[Body]:
-        """Read texts with all their lines."""
-        return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
 
     def sketch(self, drafts: Sequence[Draft]) -> None:
         """Sketch texts together, without the lines that are left out."""
@@ -158,7 +119,7 @@ class TextSketcher:
 
 
 def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
-    """Return a function that sketches texts and packs the sketches."""
+    """Return a function that sketches texts and packs the sketches. See ``content.processes.worker_options``."""
     row = json.loads(options)
     sketcher = TextSketcher(Preset(**row["preset"]), min_words=row["min_words"])
     sketcher.prepare()

@@ -18,6 +18,7 @@ from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
+from scrapy_neardup.text.words import WITHOUT_SPACES
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
 
@@ -50,8 +51,6 @@ _CLEARLY = 1.5  # times as well, so that an older title is no side article besid
 _FEWEST_WORDS = 3
 _LONGEST_FILLER = 3  # characters of words that say little
 _BEGINNING = 6  # characters of a word; the rest is its ending
-
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> str:
@@ -102,7 +101,7 @@ def _agreement(title: str, other: str) -> float:
 
 @lru_cache(maxsize=1000)
 def _words(title: str) -> set[str]:
-    if unspaced := _UNSPACED.findall(title):
+    if unspaced := re.findall(WITHOUT_SPACES, title):
         return {first + second for first, second in pairwise(unspaced)}
     words = re.findall(r"(?:[^\W\d_]|[\u0900-\u0dff])+", title.casefold())  # with the vowel signs of Indic scripts
     return {word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER}

@@ -16,13 +16,9 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.text.folding import CODE_POINTS, CharacterTables, code_points, fold
+from scrapy_neardup.text.words import WITHOUT_SPACES
 
-NORMALISER = 5
-"""Version of the folding and of this module's hashes. It is part of the configuration in the keys of a store."""
-
-_WORD = re.compile(r"\w")
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
 
@@ -36,12 +32,6 @@ WORD, UNSPACED, MARK = (1 << bit for bit in range(3))
 LINE_END, SPACE, STOP, FULL_STOP, CLOSING, UPPER, LOWER = (mask(1 << bit) for bit in range(3, 10))
 LETTER, DECIMAL = (mask(1 << bit) for bit in range(10, 12))
 
-# Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-\ua9ff\uaa60-\uaa7f"
-    "\u3005-\u3007\u3031-\u3035\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 # Characters that end a sentence whatever follows, in Han, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Armenian.
 FULL_STOPS = "\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u1362\u104b\u17d4\u0589"
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -58,7 +48,11 @@ def _entries(character: str) -> tuple[int, int]:
     """Return the flags of a folded character, and its hash without regard to case."""
     is_word = character.isalnum() or character == "_"
     is_mark = unicodedata.category(character) in ("Mn", "Mc")
-    kinds = ((UNSPACED, _UNSPACED.match(character)), (WORD, is_word), (MARK, is_mark))
+    kinds = (
+        (UNSPACED, character >= "\u0e00" and re.match(WITHOUT_SPACES, character)),
+        (WORD, is_word),
+        (MARK, is_mark),
+    )
     kind = next((flag for flag, applies in kinds if applies), 0)
     others = [
         *((flag, character in members) for flag, members in _SETS),
@@ -147,16 +141,6 @@ class Reading:
         """Return the tokens from ``first`` to before ``end``, folded and in lower case."""
         places = zip(self.starts[first:end].tolist(), self.ends[first:end].tolist(), strict=True)
         return [self.text[start:stop].casefold() for start, stop in places]
-
-
-def count_words(text: str) -> int:
-    """Count the words of a text. Two characters of a script without spaces count as one word."""
-    return len(text.split()) + (0 if text.isascii() else len(_UNSPACED.findall(text)) // 2)
-
-
-def has_words(text: str) -> bool:
-    """Return whether a text has anything that could be compared."""
-    return _WORD.search(text, 0, MOST_CHARACTERS) is not None
 
 
 def shingle_hashes(

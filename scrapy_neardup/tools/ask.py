@@ -21,11 +21,11 @@ from scrapy_neardup.records.stories import StoryChange, owner_hash
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.ledger import newest_of_owners, note
-from scrapy_neardup.sketch import has_words, page_hash
-from scrapy_neardup.sketch.origin import packed_language
+from scrapy_neardup.sketch.origin import packed_language, page_hash
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, label_of, read_change, states_of
 from scrapy_neardup.story import LEVELS, Ledger
+from scrapy_neardup.text.words import has_words
 from scrapy_neardup.tools.claim import LEAST_DOCUMENTS, LEAST_HOURS, MOST_WORDS, Claim, is_claim
 
 MOST_CHANGES_READ = 500  # by one answer

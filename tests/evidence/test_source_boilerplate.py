@@ -16,7 +16,7 @@ from scrapy_neardup.evidence.figures.figure import Figure
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import source_hash
+from scrapy_neardup.sketch.origin import source_hash
 from scrapy_neardup.tools.lab.replay import opened as running
 
 START = 1_700_000_000.0

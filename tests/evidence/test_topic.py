@@ -24,7 +24,8 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.settings.presets import PRESETS
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.text.folding import fold
 

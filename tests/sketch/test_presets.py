@@ -20,7 +20,8 @@ from scrapy_neardup.evidence.likeness import CONFIRMING_LANES, Likeness, cosine,
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.rules.systems import PUBLISHED
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.settings.presets import PRESETS
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.signatures import PARTS, block_keys, gram_keys, load_reference, part_numbers, simhash
 
 pytestmark = pytest.mark.in_memory

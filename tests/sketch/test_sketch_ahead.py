@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from news_site import article
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.assembly import sketcher_of, worker_options
+from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.content.extractors import Extracted
-from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.settings.presets import PRESETS
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.text_sketch import pack_sketch, sketch_ahead, unpack_sketch
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import PageReader

@@ -19,7 +19,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.index import Index
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report

@@ -12,7 +12,7 @@ from scrapy_neardup.content.urls import CanonicalUrls, article_number, url_ident
 from scrapy_neardup.content.whole_text import whole_text
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.text.display import without_password
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6

@@ -13,7 +13,8 @@ from scrapy_neardup.content.head import SHORT_PAGE, decode_html
 from scrapy_neardup.content.urls import CanonicalUrls, absolute_url, article_number, url_identity
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL, source_of
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.settings.presets import PRESETS
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import Judged, OutputFormat, RecordedPage
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from newsdesk import made_up
 
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.settings.presets import PRESETS
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.lines import Body
 from scrapy_neardup.text.sentences import read_sentences, whole_sentences

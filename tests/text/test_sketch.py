@@ -20,8 +20,8 @@ from scrapy_neardup.content.head import read_head
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.likeness import resemblance
-from scrapy_neardup.settings.presets import VECTOR_PARAMETERS
-from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
+from scrapy_neardup.settings.presets import PRESETS, VECTOR_PARAMETERS, Preset
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.signatures import load_minhash, minima, signature
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.tokenizer import Reading
@@ -43,7 +43,8 @@ _PRINT = """
 import sys
 from numpy.typing import NDArray
 from scrapy_neardup.document import Document
-from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.settings.presets import PRESETS
 document = Document("00" * 8, "u", "s", "", sys.stdin.read(), 0.0, "u")
 print(Sketcher(PRESETS["news"]).fingerprint(document), PRESETS["news"].config())
 """

@@ -34,10 +34,11 @@ HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
 _THINGS = {word: thing for thing, words in words_by_role("things").items() for word in words}
 _PAGE = words_by_role("page")
 _PAGE_WORDS = "|".join(_PAGE["words"]).replace("*", r"\w*").replace("_", " ")
-_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}")
+_OF_PAGE = rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}"
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 _CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
+# What is told of a figure, by its kind.
 LABELS: tuple[str, ...] = (
     "",
     *(kind.name.lower().replace("_", " ") for kind in FigureKind if kind < FigureKind.OTHER),
@@ -47,7 +48,6 @@ LABELS: tuple[str, ...] = (
     *_CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
-"""What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
 PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
@@ -265,7 +265,7 @@ def _is_of_next(behind: Sequence[str], place: int) -> bool:
 
 def is_of_page(line: str) -> bool:
     """Decide whether a short line is of the page, not of the article: a counter, a byline or a link to another one."""
-    return _OF_PAGE.search(fold(line).casefold().replace("'", "")) is not None
+    return re.search(_OF_PAGE, fold(line).casefold().replace("'", "")) is not None
 
 
 def leads_on(between: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,14 +28,18 @@ LANGUAGES = (
 ).split()  # fmt: skip
 
 
+_FOLDER = files("scrapy_neardup.evidence")
+
+
+@cache  # several modules read one table
 def read_table(name: str) -> Any:
     """Return a table of ``evidence``. Its words are folded as those of a text are, and have no apostrophes."""
-    text = (files("scrapy_neardup.evidence") / name).read_text(encoding="utf-8")
+    text = _FOLDER.joinpath(name).read_text(encoding="utf-8")
     return json.loads(fold(text).casefold().replace("'", ""), parse_float=Decimal)
 
 
+# What is known of each language, by its ISO 639-1 code.
 TABLES: dict[str, Any] = {name: read_table(f"figures/languages/{name}.json") for name in LANGUAGES}
-"""What is known of each language, by its ISO 639-1 code."""
 
 
 def words_by_role(section: str) -> dict[str, list[str]]:

@@ -40,9 +40,9 @@ from scrapy_neardup.rules.match import any_applies
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NOT_DROPPED
-from scrapy_neardup.sketch import has_words, source_hash
-from scrapy_neardup.sketch.origin import Origin
+from scrapy_neardup.sketch.origin import Origin, source_hash
 from scrapy_neardup.sketch.text_sketch import pack_sketch
+from scrapy_neardup.text.words import has_words
 from scrapy_neardup.tools.cluster.tasks import (
     POSTINGS,
     STORED,

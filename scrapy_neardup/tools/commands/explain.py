@@ -14,9 +14,9 @@ from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.match import Measured
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
 from scrapy_neardup.text.display import counted, one_line, printable
+from scrapy_neardup.text.words import has_words
 from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
 from scrapy_neardup.tools.commands.console import (
     NAMESPACE,

@@ -14,10 +14,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from scrapy_neardup import Document, NearDupDetector, NearDupSettings, Reason, StoryEvent, Verdict
-from scrapy_neardup.assembly import worker_options
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
 from scrapy_neardup.content.head import PageHead, language_code, read_head
-from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.content.worker import OBJECTS_A_COLLECTION
 from scrapy_neardup.document import counted_names, with_id
