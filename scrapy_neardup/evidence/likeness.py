@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 from scrapy_neardup.document import Evidence
 
 Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
+# The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature.
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
-"""The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature."""
 
+# How many lanes at the end of an ``overlap`` signature confirm what the others propose.
 CONFIRMING_LANES = 128
-"""How many lanes at the end of an ``overlap`` signature confirm what the others propose."""
 
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
 _CHANCE = 1 / 256  # that two lanes of one byte are equal by chance
