@@ -19,12 +19,12 @@ LEAST_SUPPORT = 2
 MOST_SUPPORT = 6
 SUPPORT_SHARE = 1 / 3
 
+# How many values of a kind are kept of one owner: the newest, and the one before, to which "two more" are added.
 MOST_OF_OWNER = 2
-"""How many values of a kind are kept of one owner: the newest, and the one before, to which "two more" are added."""
 
 MOST_PRINTED = 240
+# How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind.
 MOST_STATES = 64
-"""How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind."""
 
 _ABOUT = 0.1  # "about 50" is no other number than 54
 
@@ -163,14 +163,10 @@ def _next_state(state: PrintedFigure | None, current: Iterable[PrintedFigure], n
     enough = [each for each in owners.values() if len(each) >= needed]
     all_owners = sum(map(len, owners.values()))
     for found in sorted(enough, key=lambda found: (-found[needed - 1].time, -found[0].low)):
-        if state is not None and found[0].value == state.value:
+        if state is None or found[0].value == state.value:
             return found[0]
-        if state is None or _may_follow(state, found, all_owners):
+        # A number of people does not fall by a few late reprints.
+        is_fall = state.kind < FigureKind.HOMES and found[0].low < state.low
+        if not is_fall or 2 * len(found) > all_owners or any(each.is_correction for each in found):
             return found[0]
     return state
-
-
-def _may_follow(state: PrintedFigure, found: Sequence[PrintedFigure], all_owners: int) -> bool:
-    """Decide whether a value may replace a state: a number of people does not fall by a few late reprints."""
-    is_fall = state.kind < FigureKind.HOMES and found[0].low < state.low
-    return not is_fall or 2 * len(found) > all_owners or any(each.is_correction for each in found)
