@@ -14,25 +14,22 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
-from collections.abc import Set as AbstractSet
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout, calls_by_slice, values_by_slice
-from scrapy_neardup.index.store import Client, ConflictError, Store, answers
+from scrapy_neardup.index.store import Client, ConflictError, R, Store, answers
 from scrapy_neardup.records.documents import NO_TEXT
 from scrapy_neardup.records.texts import StoredText, unpack_text
 from scrapy_neardup.rules.decision import Judge
 
 logger = logging.getLogger(__name__)
 
-R = TypeVar("R")
 P = ParamSpec("P")
 
 _MOST_ATTEMPTS = 100  # how often a step is repeated because others were faster
 _PAUSE = 0.002  # seconds, at most; doubled each time that somebody else was faster
-_LONGEST_PAUSE = 0.1
 
 
 class Partition:
@@ -59,7 +56,7 @@ class Partition:
                 *(self.store.location, self.layout.prefix, subject, effect),
             )
 
-    async def texts(self, client: Client, keys: AbstractSet[bytes]) -> dict[bytes, StoredText]:
+    async def texts(self, client: Client, keys: set[bytes]) -> dict[bytes, StoredText]:
         """Return the texts that documents with these keys hold, as far as they are there and whole."""
         calls = calls_by_slice(self.layout.texts, keys - {NO_TEXT})
         texts = dict[bytes, StoredText]()
@@ -113,4 +110,4 @@ def swaps(step: Step[S, P, R]) -> Method[S, P, R]:
 
 async def pause_after(failures: int) -> None:
     """Wait before the next try: each process for another time, else they would stop each other again."""
-    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))
+    await asyncio.sleep(random.uniform(0, min(0.1, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))
