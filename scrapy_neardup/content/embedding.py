@@ -4,8 +4,6 @@ The worker is made once, so the model is loaded once. All detectors of a process
 worker is busy go to it together. If the model fails or is too slow, documents are judged without a vector.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
@@ -31,7 +29,6 @@ PAUSE = 10
 SECONDS = 60.0
 
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
-_EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."
 
 
 def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
@@ -54,7 +51,7 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 
 @lru_cache(8)
-def shared_embedding(path: str) -> Embedding:
+def shared_embedding(path: str) -> "Embedding":
     """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
     return Embedding(path, SECONDS)
 
@@ -78,7 +75,9 @@ class Embedding:
         options = WorkerOptions(factory, timeout, sketching=Sketching(factory, path), memory=None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
         try:
-            example = self._worker.submit_text(_EXAMPLE).result()
+            example = self._worker.submit_text(
+                "The ferry ran aground off the island\nIts steering failed in heavy seas."
+            ).result()
         except ExtractionError as error:
             self.close()
             raise SettingsError(SETTING, path, _explained(error)) from error
