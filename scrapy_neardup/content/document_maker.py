@@ -21,10 +21,7 @@ from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import LONGEST_URL, publisher_of, source_of
 
 _LONGEST_TITLE = 1000  # characters
-_LONGEST_TIME = 100
-_STRUCT_TIME = 9  # numbers
 _YEARS = range(1970, 2107)  # a number like these is a year alone
-_FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
 # Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
 _RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
 _ISO = re.compile(r"\d{4}-?(?:\d\d|W)[^A-VX-Ya-z/]*")
@@ -43,15 +40,12 @@ _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix secon
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
 
-_SHOWN_TITLE = 200  # characters that show the language
-_SHOWN_TEXT = 600
 # The library refuses these: control characters, lone surrogates and code points that are no characters.
 _REFUSED_BY_CLD2 = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
     + "]"
 )
-_OTHER_CODES = {"iw": "he", "jw": "jv", "in": "id"}
 # Languages whose texts are hardly told apart, or one language under several codes: the page knows better.
 _ALIKE = tuple(
     frozenset(codes.split())
@@ -157,11 +151,11 @@ def parse_time(value: object) -> float:
 def _seconds(value: object) -> float:
     if isinstance(value, list | tuple):
         # Item loaders and JSON feeds keep the numbers of a struct_time, and nothing else of it.
-        if len(value) == _STRUCT_TIME and all(isinstance(each, int) for each in value):
+        if len(value) == 9 and all(isinstance(each, int) for each in value):
             return timegm(tuple(value))
         value = value[0] if value else None
     if isinstance(value, str):
-        value = _number_or_moment(value[:_LONGEST_TIME].strip())
+        value = _number_or_moment(value[:100].strip())
     elif isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time())
     if isinstance(value, datetime):
@@ -174,9 +168,9 @@ def _seconds(value: object) -> float:
 def _number_or_moment(text: str) -> float | datetime:
     from email.utils import parsedate_to_datetime
 
-    from dateutil.parser import isoparse
+    from dateutil.parser import isoparse, parse
 
-    if text.isdecimal() and len(text) < _FEWEST_DIGITS:
+    if text.isdecimal() and len(text) < 8:  # too few for a date, or for Unix seconds as a text
         raise ValueError
     if not _BASIC_DATE.fullmatch(text):
         with suppress(ValueError):
@@ -188,13 +182,7 @@ def _number_or_moment(text: str) -> float | datetime:
             # Most databases write a space instead of the T.
             moment: datetime = isoparse(text.replace(" ", "T", 1))
             return moment
-    return _moment(text)
-
-
-def _moment(text: str) -> datetime:
-    """Return the moment that a text says in any English form, if there is only one that it may mean."""
-    from dateutil.parser import parse
-
+    # The text says a moment in another English form, if there is only one that it may mean.
     text = _OFFSET.sub(r" \1", text)  # dateutil reads GMT+2 as POSIX does, two hours behind
     # What the text does not say comes from the default. In 03/04/2020 day and month may change places.
     first: datetime = parse(text, default=datetime(2000, 1, 1), tzinfos=_zone)
@@ -228,11 +216,11 @@ def _library() -> Any:
 def language_of(title: str, text: str, declared: str) -> str:
     """Return the ISO 639 code of a text. If the text does not show its language, it is the declared one, or a guess."""
     library = _library()
-    given = unicodedata.normalize("NFKC", f"{title[:_SHOWN_TITLE]}\n{text[:_SHOWN_TEXT]}")
+    given = unicodedata.normalize("NFKC", f"{title[:200]}\n{text[:600]}")
     if library is None or given.isspace():
         return declared
     is_reliable, _, ((_, code, *_), *_) = library.detect(_REFUSED_BY_CLD2.sub(" ", given), bestEffort=not declared)
-    found = _OTHER_CODES.get(code, code.partition("-")[0])
+    found = {"iw": "he", "jw": "jv", "in": "id"}.get(code, code.partition("-")[0])
     if found == "un" or (declared and not is_reliable):
         return declared
     return declared if any({found, declared} <= codes for codes in _ALIKE) else found

@@ -29,7 +29,6 @@ PAUSE = 10
 SECONDS = 60.0
 
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
-_EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."
 
 
 def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
@@ -76,7 +75,9 @@ class Embedding:
         options = WorkerOptions(factory, timeout, sketching=(factory, path), memory=None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
         try:
-            example = self._worker.submit_text(_EXAMPLE).result()
+            example = self._worker.submit_text(
+                "The ferry ran aground off the island\nIts steering failed in heavy seas."
+            ).result()
         except ExtractionError as error:
             self.close()
             raise SettingsError(SETTING, path, explain_worker(error)) from error

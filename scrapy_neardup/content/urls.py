@@ -42,13 +42,11 @@ _FORM_PARAMETER = re.compile(
     re.IGNORECASE,
 )
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
-_DELIMITERS = "%/:?#[]@!$&'()*+,;="
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
 _MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has made a mistake
-_MOST_CANONICAL_URLS = 4096  # remembered
 
 
 def without_surrogates(text: str) -> str:
@@ -111,11 +109,12 @@ def require_page(url: str) -> str:
 def _in_one_spelling(part: str) -> str:
     """Return a path or fragment as RFC 3986 (6.2.2) normalises it: a character has an escape only if it needs one."""
     # Characters that delimit parts of a url are not the same as their escapes. What else needs an escape gets it here.
-    return _ESCAPE.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=""), quote(part, safe=_DELIMITERS))
+    return _ESCAPE.sub(
+        lambda escape: quote(unquote_to_bytes(escape[0]), safe=""), quote(part, safe="%/:?#[]@!$&'()*+,;=")
+    )
 
 
 def parameters_of(query: str) -> list[tuple[str, str]]:
-    """Return the names and values of a query."""
     # A word without a value may be all that names the article: /articles/?3769767
     return parse_qsl(query, keep_blank_values=True, errors="surrogateescape")  # escapes need not be UTF-8
 
@@ -153,7 +152,7 @@ class CanonicalUrls:
         shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
         pages = self._pages.setdefault(shared, set())
         self._pages.move_to_end(shared)
-        if len(self._pages) > _MOST_CANONICAL_URLS:
+        if len(self._pages) > 4096:
             self._pages.popitem(last=False)
         if len(pages) > _MOST_PAGES:
             return url

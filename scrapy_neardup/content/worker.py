@@ -43,7 +43,6 @@ COMMAND = (
 OBJECTS_A_COLLECTION = 10_000
 
 STARTUP_SECONDS = 60.0
-_ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other libraries end their process then
 
 # How long to wait for a process or thread that was ended: a killed process takes milliseconds.
 GONE_SECONDS = 5.0
@@ -72,7 +71,6 @@ class WorkerOptions(NamedTuple):
 
 
 def send(pipe: BinaryIO, *parts: bytes) -> None:
-    """Write a message."""
     # All at once: the thread that reads it waits for the interpreter lock each time it wakes.
     pipe.write(b"".join((struct.pack(f">I{len(parts)}Q", len(parts), *map(len, parts)), *parts)))
     pipe.flush()
@@ -266,7 +264,8 @@ class WorkerProcess:
         ended = f"with exit status {status}"
         if status is not None and status < 0:
             ended = f"by signal {-status}"
-        why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
+        # lxml and other libraries end their process so if it has no memory.
+        why = self._options.memory_limit if status in (-signal.SIGABRT, -signal.SIGSEGV) else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 
     def end_if_late(self) -> None:

@@ -15,7 +15,7 @@ import struct
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import starmap
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -40,19 +40,14 @@ FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a the
 OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
 CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
-_KEYS = 4
-_CASELESS_KEYS = 12
 _COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
 _STILL_RARE = 8  # but so many documents may be the first reports of one event
-_MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
-_MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_SEED = 0x3A3E_5EED
 _MOST_TOLLS = 3
 _LARGE_TOLL = 5  # one that is equal is enough to look at two documents
 # of tolls
 _LARGEST_EXACT = 1 << 10
-_STEPS = 50
 _VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
 _LEAST_BITS = 2.3  # of equal tolls
 # a toll that rises, and how many times within a day
@@ -128,7 +123,7 @@ def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
         for word in _FIGURE.finditer(line, 0, _MOST_CHARACTERS):
             found[_THOUSANDS.sub("", word[0]).replace(",", ".")] = None
     found.pop("", None)
-    return list(found)[:_MOST_FOUND]
+    return list(found)[:128]
 
 
 def pack_names(skeletons: Iterable[str]) -> bytes:
@@ -157,23 +152,20 @@ def rarest_names(
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
-    of_tolls = list(starmap(_toll_slot, tolls))[:_MOST_TOLLS]
+    of_tolls = []
+    for kind, value in islice(tolls, _MOST_TOLLS):
+        if value >= _LARGEST_EXACT:  # a large value is rounded
+            steps = int(50 * math.log(value / _LARGEST_EXACT))
+            value = min(_VALUES - 1, _LARGEST_EXACT + steps)
+        of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
     looked_up = [
         *of_tolls,
         *[slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
-        *names[: _CASELESS_KEYS if caseless else _KEYS],
+        *names[: 12 if caseless else 4],
     ]
     keys = tuple(slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
     chosen = (of_tolls + names)[:most]
     return struct.pack(f">{len(chosen)}H", *chosen), keys
-
-
-def _toll_slot(kind: int, value: int) -> int:
-    """Return the slot of a toll, which no name has. A value from ``_LARGEST_EXACT`` on is rounded."""
-    if value >= _LARGEST_EXACT:
-        steps = int(_STEPS * math.log(value / _LARGEST_EXACT))
-        value = min(_VALUES - 1, _LARGEST_EXACT + steps)
-    return TITLE_BIT + kind * _VALUES + value
 
 
 @lru_cache(8192)
@@ -230,7 +222,7 @@ def least_cosine(a: bytes, b: bytes) -> float:
 
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the rarest names that two documents share, as words of the one with this title and text."""
-    folded, printed, places = fold_with_places(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}")
+    folded, printed, places = fold_with_places(f"{title}\n{text[:4000]}")
     words = dict[int, str]()
     for word in (*_NAME.finditer(folded), *CASELESS_WORD.finditer(folded)):
         words.setdefault(_slot(skeleton(word[0])), printed[places[word.start()] : places[word.end()]])

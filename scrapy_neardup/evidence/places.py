@@ -26,13 +26,10 @@ from scrapy_neardup.evidence.tokens import (
 
 _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
-_FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
-_LONGEST_SWAPPED = 4  # words
-_LONGEST_DATELINE = 5  # words
 
+# First token and end of a place in the old sentence, and in the new one.
 _Operation = tuple[int, int, int, int]
-"""First token and end of a place in the old sentence, and in the new one."""
 
 
 class Place(NamedTuple):
@@ -60,7 +57,7 @@ class Place(NamedTuple):
     @property
     def is_dateline(self) -> bool:
         are_names = all(each.kind == "time" or each.kind not in FIRM for each in self.came)
-        return self.before is None and not self.gone and len(self.came) <= _LONGEST_DATELINE and are_names
+        return self.before is None and not self.gone and len(self.came) <= 5 and are_names
 
     @property
     def is_swap(self) -> bool:
@@ -87,28 +84,22 @@ class Place(NamedTuple):
         return old != new and bool((old and new) or (not is_more and (are_bounds or any(self.numbers))))
 
     @property
-    def is_qualified(self) -> bool:
-        """Return whether only a word such as "deputy", "former" or "alleged" came or is gone."""
-        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
-        return has_qualifier and not (self.gone and self.came) and self.size < SHORT
-
-    @property
     def has_another_sense(self) -> bool:
         """Return whether a small word changes what is said: an opposite, a bound, "former", or a currency that came."""
         is_money = any(each.kind == "unit" or each.text in BEFORE_MONEY for each in self.came)
-        is_currency = self.is_only and is_money and not self.gone
         # No word has one letter in these scripts, so it became another word.
-        is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < _FIRST_IDEOGRAPH
-        return (
-            is_currency or (is_letter and not self.gone) or self.is_opposite or self.is_other_bound or self.is_qualified
-        )
+        is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < "\u3040"
+        # Only a word such as "deputy", "former" or "alleged" came or is gone.
+        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
+        is_qualified = has_qualifier and not (self.gone and self.came) and self.size < SHORT
+        is_added = not self.gone and (is_letter or (is_money and self.is_only))
+        return is_added or is_qualified or self.is_opposite or self.is_other_bound
 
     @property
     def is_content(self) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out."""
-        if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
-            return True
-        if self.has_another_sense or self.recounted:
+        says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
+        if says_more or self.has_another_sense or self.recounted:
             return True
         is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
         return self.size <= SHORT and is_left_out
@@ -148,13 +139,13 @@ def _places(
     places = []
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
-        gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
+        gone = _stayed(old, first, end, moved)
+        came = _stayed(new, start, stop, moved)
         before = None if start == 0 or new[start - 1].closes else new[start - 1]
-        place = Place(gone, came, before, is_only, _numbers_beside(new, start, stop))
         may_deny = any(each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT])
         is_denial = len(operations) == 1 and may_deny
         if came or is_inside or is_denial:  # "not" is the last word in some languages
-            places.append(place)
+            places.append(Place(gone, came, before, is_only, _numbers_beside(new, start, stop)))
     return places
 
 
@@ -167,7 +158,7 @@ def _swap(
     first, last = operations[0][0], operations[-1][1]
     gone, came = old[first:last], new[first:last]
     olds, news = ([each.text for each in side] for side in (gone, came))
-    for a, b in product(range(1, _LONGEST_SWAPPED + 1), repeat=2):
+    for a, b in product(range(1, 5), repeat=2):  # at most four words
         between = olds[a:-b]
         if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
             # Not "said Lund", "Lund said", and not "open soon", "soon open".

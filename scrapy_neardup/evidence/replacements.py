@@ -26,8 +26,8 @@ from scrapy_neardup.evidence.tokens import (
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
 _MOST_PARTS = 6  # words that are written as one
+# Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
-"""Whether the old text has a word anywhere."""
 
 
 class Difference(NamedTuple):
@@ -46,12 +46,20 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    if _is_other_letter(place.gone, place.came):
+    letters = {each.text for each in (*place.gone, *place.came)}
+    are_two = len(place.gone) == len(place.came) == 1 < len(letters)
+    if are_two and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:  # "hepatitis A", "hepatitis B"
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     if not place.is_content:
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
-    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
+    wording = _take_glued(gone, came) + _take_glued(came, gone)
+    for token in list(came):
+        like = next((each for each in gone if is_same_word(each, token)), None)
+        if like is not None:  # it is only spelled otherwise
+            gone.remove(like)
+            came.remove(token)
+            wording += 1
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
         found.append(
@@ -65,14 +73,6 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     if other is not None:
         found.append(other)
     return found, wording
-
-
-def _is_other_letter(gone: Sequence[Token], came: Sequence[Token]) -> bool:
-    """Decide whether a letter stands for another one, and one of them is no word: "hepatitis A", "hepatitis B"."""
-    if len(gone) != 1 or len(came) != 1:
-        return False
-    letters = {gone[0].text, came[0].text}
-    return len(letters) == 2 and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER
 
 
 def _said(tokens: Sequence[Token]) -> list[Token]:
@@ -109,14 +109,10 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     if _says_the_same(place, olds, news):
         return None
     may_be_new = olds and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
-    if may_be_new or (place.is_only and (gone or len(came) > 1) and _is_unknown(olds, news, has)):
+    says_something = place.is_only and (gone or len(came) > 1) and not (say_nothing(olds) and say_nothing(news))
+    if may_be_new or (says_something and any(each.says and each.kind not in FIRM and not has(each) for each in news)):
         return Difference("word", printed_words(olds or gone), printed_words(news))
     return None
-
-
-def _is_unknown(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
-    is_unknown = any(each.says and each.kind not in FIRM and not has(each) for each in news)
-    return is_unknown and not (say_nothing(olds) and say_nothing(news))
 
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
@@ -156,7 +152,12 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
         # The number words of these scripts are not known.
         yield Difference("number", printed_words(olds), printed_words(came))
     yield from _in_turn(_of_kind(gone, "code"), _of_kind(came, "code"), has)
-    yield from _denials(gone, came, has)
+    denied = _of_kind(gone, "negation")
+    denies = _of_kind(came, "negation")
+    if not denied:
+        yield from _in_turn((), denies, has)
+    elif not denies and len(gone) <= SHORT:  # one "not" in the place of another says the same
+        yield Difference("negation", denied[0].printed, "")
     pieces = piece_of(gone), piece_of(came)
     if pieces[0] != pieces[1]:
         kind = next(each.kind for each in pieces if each)
@@ -166,15 +167,6 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
 
 def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:
     return [each for each in tokens if each.kind in kinds]
-
-
-def _denials(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
-    """Yield a "not" that came or is gone. One in the place of another says the same."""
-    olds, news = _of_kind(gone, "negation"), _of_kind(came, "negation")
-    if not olds:
-        yield from _in_turn((), news, has)
-    elif not news and len(gone) <= SHORT:
-        yield Difference("negation", olds[0].printed, "")
 
 
 def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[Difference]:
@@ -202,18 +194,6 @@ def form_of(time: Token) -> str:
     if time.text[0] == "@":
         return "@"
     return "month" if time.text in MONTHS else "day"
-
-
-def _take_spellings(gone: list[Token], came: list[Token]) -> int:
-    """Take the words out that are only spelled otherwise. Return how many there were."""
-    taken = 0
-    for token in list(came):
-        like = next((each for each in gone if is_same_word(each, token)), None)
-        if like is not None:
-            gone.remove(like)
-            came.remove(token)
-            taken += 1
-    return taken
 
 
 def _take_glued(some: list[Token], others: list[Token]) -> int:

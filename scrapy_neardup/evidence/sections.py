@@ -11,9 +11,7 @@ from scrapy_neardup.evidence.figures.number_words import read_table
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.text.folding import fold
 
-_FIRST = 3  # parts of a path that name a section
 _MOST_WORDS = 6  # of a name; the last breadcrumb may be a headline
-_WORDS = 2  # of a name whose words are looked at one by one
 _BETWEEN = re.compile("[\\n,;:/|&\u00b7\u00bb\u203a>+]")  # "Sports / Football", "Arts & Culture"
 
 _TOPICS: dict[str, str] = {word: topic for topic, words in read_table("sections.json").items() for word in words}
@@ -26,7 +24,7 @@ def section_of(url: str, said: str = "") -> str:
     """
     parts = unquote(url[:LONGEST_URL].partition("?")[0]).split("/")  # the last part is the title
     host = "".join(parts[2:3]).partition(".")[0]
-    names = (fold(each).casefold() for each in (*_names_in(said), *parts[3:-1][:_FIRST], host))
+    names = (fold(each).casefold() for each in (*_names_in(said), *parts[3:-1][:3], host))
     return next((_TOPICS[name] for name in names if name in _TOPICS), "")
 
 
@@ -35,5 +33,5 @@ def _names_in(said: str) -> Iterator[str]:
     for name in (part for each in short for part in _BETWEEN.split(each)):
         words = name.split()
         yield "-".join(words)
-        if len(words) == _WORDS:  # "World politics", "Sports News"
+        if len(words) == 2:  # "World politics", "Sports News"
             yield from words

@@ -33,8 +33,6 @@ _ARABIC = ("\u0600", "\u06ff")
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
-_LEAST_SCALE = 5  # letters of a number word at the end of another one
-_LEAST_CONSONANTS = 3
 _INFIXES = "maya", "meye", "may", "mey", "ma", "me", "uli"
 
 
@@ -62,7 +60,7 @@ def is_same_word(old: Token, new: Token) -> bool:
 def _are_one_name(a: str, b: str) -> bool:
     """Decide whether two names are spellings of one. Of short ones the beginning tells: not "Jan", "Jon"."""
     consonants = skeleton(a)
-    size = 1 if len(consonants) >= _LEAST_CONSONANTS else max(2, len(a) - 2, len(b) - 2)
+    size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
     begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
     return begin_alike and consonants == skeleton(b) != "" and {a, b} not in OPPOSITES
 
@@ -82,7 +80,7 @@ def _is_other_form(a: str, b: str) -> bool:
     meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
     shorter, longer = sorted((a, b), key=len)
     is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
-    end = a[-_LEAST_SCALE:]
+    end = a[-5:]  # a number word may stand at the end of another one
     is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
     is_opposite = a != b and any(words >= {a, b} for words in OPPOSITES)
     # "Man" and "two men" in Arabic, "valid" and "invalid" in Turkish.

@@ -24,7 +24,6 @@ MOST_TERMS = 16
 _MOST_CHARACTERS = 400
 _STEM = 5  # characters
 _LEAST_LETTERS = 4  # of a word in a script with capitals
-_LEAST_LETTERS_ELSEWHERE = 3
 _FIRST_WITHOUT_CASE = "\u0590"  # Hebrew; Latin, Greek, Cyrillic, Armenian stand before it
 _SYLLABLES = 2  # of a Korean word; what follows is mostly a particle
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})")
@@ -36,9 +35,6 @@ _BETWEEN = (
     "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb\uff01\uff1f"
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
-# characters and words of the name of a site
-_LONGEST_SITE = 60
-_MOST_SITE_WORDS = 5
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
 # words, and characters of a word
@@ -60,7 +56,7 @@ def title_terms(title: str) -> frozenset[int]:
 def site_terms(title: str) -> frozenset[int]:
     """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
     *rest, tail = _DIVIDER.split(title[:_MOST_CHARACTERS])
-    return terms_of(tail) if rest and len(tail) <= _LONGEST_SITE else frozenset()
+    return terms_of(tail) if rest and len(tail) <= 60 else frozenset()  # a longer one is no name of a site
 
 
 def title_without_site(title: str, source: str) -> str:
@@ -81,11 +77,10 @@ def names_site(part: str, source: str) -> bool:
     words = part.split()
     label = _letters(source.partition(".")[0])
     name = _letters(part)
-    if not name or not label or len(words) > _MOST_SITE_WORDS:
+    if not name or not label or len(words) > 5:
         return False
-    if name in (label, _letters(source)) or (len(words) == 2 and _letters(words[0]) == label):
-        return True
-    return min(len(name), len(label)) >= _LEAST_LETTERS and (name in label or label in name)
+    is_whole = name in (label, _letters(source)) or (len(words) == 2 and _letters(words[0]) == label)
+    return is_whole or (min(len(name), len(label)) >= _LEAST_LETTERS and (name in label or label in name))
 
 
 def _letters(text: str) -> str:
@@ -177,7 +172,7 @@ class _Codes(dict[str, tuple[int, ...]]):
             is_korean = _HANGUL.match(word) is not None
             folded = _ARABIC_ARTICLE.sub("", folded)
             stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
-            least = len(word) if is_korean else _LEAST_LETTERS_ELSEWHERE
+            least = len(word) if is_korean else 3
         has_weight = len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper())
         code = _hash(stem) if has_weight else NO_TERM
         if word[0].isdigit():

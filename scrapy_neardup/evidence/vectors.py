@@ -76,11 +76,6 @@ class _Mean:
         fitting = [each for each in (*self.blocks, self.block) if len(each) == length]
         return np.sum(fitting, axis=0, dtype=np.float32) if fitting else np.zeros(length, np.float32)
 
-    def learn(self, vector: Vector, source: bytes) -> None:
-        if not any(source) or self.by_source[source] < MOST_OF_SOURCE:
-            self.by_source[source] += 1
-            self.block = self.block + vector
-
     def seal(self) -> bytes:
         """End the newest block, and return it as a store keeps it."""
         packed = self.block.astype(np.float16).tobytes()
@@ -105,8 +100,10 @@ class VectorMeans:
             return b""
         vector = np.append(np.frombuffer(raw, np.float16), 1).astype(np.float32)
         of_language, of_all = (self._means[each].sum(len(vector)) for each in (language, EVERYWHERE))
-        for each in (language, EVERYWHERE):
-            self._means[each].learn(vector, source)
+        for mean in (self._means[language], self._means[EVERYWHERE]):
+            if not any(source) or mean.by_source[source] < MOST_OF_SOURCE:
+                mean.by_source[source] += 1
+                mean.block = mean.block + vector
         if (of_language if any(language) else of_all)[-1] < FEWEST:
             return b""
         total = of_language + of_all * np.float32(_PRIOR / max(1.0, of_all[-1]))

@@ -8,7 +8,6 @@ its commit is refused.
 """
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from scrapy_neardup.document import LONG_TEXT, Document, with_id
@@ -32,7 +31,6 @@ from scrapy_neardup.rules.decision import Decision, chosen_for_second_look
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.story import Story
 
-_MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
 _COMMITTED = 1  # the answer of a store
 
 
@@ -128,7 +126,7 @@ class Batch(Part):
         found = await self._read_records({each.key for each in self.documents}, calls)
         await self._postings.take(self._client, near, found)
 
-    async def _read_records(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
+    async def _read_records(self, keys: set[bytes], more: Sequence[Call] = ()) -> list[object]:
         """Read the records under these keys that were not read before. Return the answers to ``more`` calls."""
         calls = calls_by_slice(self.layout.records, keys - self.records.keys())
         if not calls and not more:
@@ -157,9 +155,8 @@ class Batch(Part):
         if new.key not in self._taken:
             return True
         stored = self.records[new.key]
-        if stored is None or stored.life.state == "withdrawn":
-            return False
-        if (stored.text_hash, stored.url_hash) != (new.record.text_hash, new.record.url_hash):
+        own = (new.record.text_hash, new.record.url_hash)
+        if stored is None or stored.life.state == "withdrawn" or (stored.text_hash, stored.url_hash) != own:
             return False
         # Only a document with a match needs ``tells_title``, not stored. A wall has one, but a story of its own.
         has_own_story = stored.story == new.key
@@ -279,7 +276,7 @@ class Batch(Part):
         story has changed: its match and verdict are still right, and it joins the story again.
         """
         left: Sequence[CheckedDocument] = self.documents
-        for _ in range(_MOST_JOINS):
+        for _ in range(10):  # then everything is read again
             joins = [each.decision.join for each in left if each.decision.join]
             await self._stories.read(self._client, joins)
             commits = {each: commit for each in left if (commit := self._commit_of(each))}

@@ -30,7 +30,6 @@ from scrapy_neardup.story import Story
 
 logger = logging.getLogger(__name__)
 
-_MOST_TRIES = 1000  # to register a document while others register documents with the same keys
 
 Records = dict[bytes, Record]
 
@@ -53,7 +52,7 @@ class Documents(Part):
         checked = [self._new(*each, keep_text=self.policy.keep_texts) for each in documents]
         waiting = checked
         most = len(checked)
-        for tries in range(_MOST_TRIES):
+        for tries in range(1000):
             batch = _with_own_keys(waiting[:most])
             with _noting_damage(batch):
                 await self.partition.store.ask(partial(self._register, batch))

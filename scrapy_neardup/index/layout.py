@@ -46,7 +46,7 @@ from itertools import groupby
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.store import LOGGED, Call, Client, ConflictError, Store, answers
+from scrapy_neardup.index.store import LOGGED, Call, Client, ConflictError, R, Store, answers
 from scrapy_neardup.records.documents import NO_TEXT, seconds_of
 from scrapy_neardup.records.stories import StoryChange
 from scrapy_neardup.records.texts import StoredText, unpack_text
@@ -206,12 +206,10 @@ def texts_beside(records: str) -> str:
     return records.replace("}:records:", OF_TEXTS)
 
 
-R = TypeVar("R")
 P = ParamSpec("P")
 
 _MOST_ATTEMPTS = 100  # how often a step is repeated because others were faster
 _PAUSE = 0.002  # seconds, at most; doubled each time that somebody else was faster
-_LONGEST_PAUSE = 0.1
 
 
 class Partition:
@@ -292,4 +290,4 @@ def swaps(step: Step[S, P, R]) -> Method[S, P, R]:
 
 async def pause_after(failures: int) -> None:
     """Wait before the next try: each process for another time, else they would stop each other again."""
-    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))
+    await asyncio.sleep(random.uniform(0, min(0.1, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))

@@ -44,7 +44,6 @@ _HASH_BYTES = 4
 _FEWEST_BITS = 15
 _MOST_BITS = 24
 _BITS = {b"%d" % bits: bits for bits in range(_FEWEST_BITS, _MOST_BITS + 1)}  # that name a shard, as they are stored
-_BITS_OF_EMPTY_WINDOW = 15
 _MOST_A_SHARD = 64  # on average; then the documents that follow are posted beside them, in shards for their rate
 _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
 
@@ -214,7 +213,7 @@ class ShardBits(dict[str, int]):
         """
         counts = await answers(client, [Call("HLEN", name) for name in slices])
         busy = [documents for documents in cast("list[int]", counts) if documents]
-        bits = _BITS_OF_EMPTY_WINDOW
+        bits = 15  # of an empty window
         if busy:
             postings = sum(busy) / len(busy) * (generation.seconds / SLICE * keys)
             bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)

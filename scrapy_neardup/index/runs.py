@@ -25,14 +25,8 @@ logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
 
-_REPORTED_TOGETHER = 64
-_MOST_COPIES = 1000  # whose match is remembered as one of another run, until somebody asks for its fate
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
-_GONE = (
-    "it was emptied, removed or replaced while this crawl runs. The crawl goes on with an empty window. So copies of"
-    " earlier articles count as originals, events may be raised again, and events that waited are lost"
-)
 
 PATIENCE_SECONDS = 6.0  # how long a run that begins waits for the next heartbeats of those that began before it
 
@@ -132,8 +126,8 @@ class Runs(Part):
         """Return whether another run may live that has sent no heartbeat since the first one of this run."""
         (answer,) = await answers(client, [Call("RUNS", self.layout.runs)])
         found = Heartbeats.of(self.partition.run, answer)
-        beats = (beat for _, beat in found.of_run.values())
-        return any(beat < found.started and abs(found.now - beat) < 1000 * PATIENCE_SECONDS for beat in beats)
+        patience = 1000 * PATIENCE_SECONDS
+        return any(beat < found.started and abs(found.now - beat) < patience for _, beat in found.of_run.values())
 
     @swaps
     async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, int]:
@@ -231,7 +225,7 @@ class Run:
         self._withdrawn: list[str] = []
         # Whether the item of a document has left the pipelines and is not lost, given the id of the document.
         self.is_kept: Callable[[str], bool] = lambda _: True
-        self._asked: deque[str] = deque(maxlen=_MOST_COPIES)  # copies of what another run has yet to deliver
+        self._asked: deque[str] = deque(maxlen=1000)  # copies of what another run has yet to deliver
         self._reporting = asyncio.Lock()
         self._report: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
@@ -268,7 +262,11 @@ class Run:
             return False
         now, first = sent
         if self._beaten_at < first and now - self._beaten_at < 1000 * FORGOTTEN_SECONDS:
-            self._breaker.warn_once(f"The window in {self._runs.partition.store.location} is gone: {_GONE}")
+            self._breaker.warn_once(
+                f"The window in {self._runs.partition.store.location} is gone: it was emptied, removed or replaced"
+                " while this crawl runs. The crawl goes on with an empty window. So copies of earlier articles count as"
+                " originals, events may be raised again, and events that waited are lost"
+            )
         self._beaten_at = now
         return True
 
@@ -305,7 +303,7 @@ class Run:
         async with self._reporting:
             for queue, life in ((self._withdrawn, WITHDRAWN), (self._queue, DELIVERED)):
                 while queue and (to_lost_store or not self._breaker.is_open):
-                    batch = queue[:_REPORTED_TOGETHER]
+                    batch = queue[:64]  # reported together
                     if not await self._breaker.ask(self._runs.settle(batch, life), "The delivery of documents"):
                         break
                     del queue[: len(batch)]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import OF_TEXTS
@@ -26,18 +26,15 @@ from scrapy_neardup.index.store import (
     Entry,
     Facts,
     NewPostings,
+    R,
     Store,
     as_bytes,
 )
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.display import printable
 
-R = TypeVar("R")
-
 # Words in errors about a file that may be in order: it cannot be used now.
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
-
-_MOST_FREED = 20_000  # entries of dead keys in a transaction, which takes some hundredths of a second
 
 
 class SQLiteStore(Store):
@@ -185,9 +182,6 @@ class SQLiteClient(Client):
         self.hset(key, b"%d-0" % number, entry[-1])
         self.hdel(key, b"%d-0" % (number - most))
 
-    def xlen(self, key: str) -> int:
-        return self.hlen(key)
-
     def xrange(self, key: str, start: str, *limits: Argument) -> list[Entry]:
         return self._entries(key, "AND field >= ? ORDER BY field LIMIT ?", start.encode(), limits[-1])
 
@@ -209,7 +203,7 @@ class SQLiteClient(Client):
     def free_dead_keys(self) -> None:
         """Remove entries of keys that have expired or were removed, some at a time, so that others can write soon."""
         dead = self._sql.execute("SELECT id FROM keys WHERE expires <= ? LIMIT 100", (self.now,)).fetchall()
-        left = _MOST_FREED
+        left = 20_000  # takes some hundredths of a second
         for key in dead:
             for table in ("entries", "texts"):
                 some = f"SELECT field FROM {table} WHERE key = ? LIMIT ?"
@@ -230,13 +224,6 @@ class SQLiteClient(Client):
             self._ids[key] = row and row[0]
         return self._ids[key]
 
-    def _own(self, key: str) -> int:
-        """Return the number of a key. Make the key if it is missing."""
-        if (found := self._find(key)) is None:
-            self.unlink(key)  # it may have expired
-            found = self._ids[key] = self._sql.execute("INSERT INTO keys (name) VALUES (?)", (key,)).lastrowid
-        return cast("int", found)
-
     def _rows(self, key: str, more: str = "", *values: object) -> list[tuple[bytes, bytes]]:
         if (number := self._find(key)) is None:
             return []
@@ -247,7 +234,10 @@ class SQLiteClient(Client):
         """Write fields. ``value`` is what a field gets that is there already."""
         if pairs:
             # One statement, because the interpreter's lock is given up and taken again around every step of SQLite.
-            number = self._own(key)
+            number = self._find(key)
+            if number is None:
+                self.unlink(key)  # it may have expired
+                number = self._ids[key] = self._sql.execute("INSERT INTO keys (name) VALUES (?)", (key,)).lastrowid
             rows = ", ".join(["(?1, ?, ?)"] * len(pairs))
             values = [number, *(each for pair in pairs for each in pair)]
             update = f"ON CONFLICT (key, field) DO UPDATE SET value = {value}"
@@ -271,6 +261,8 @@ class SQLiteClient(Client):
     def hlen(self, key: str) -> int:
         (count,) = self._sql.execute(f"SELECT count(*) FROM {_table(key)} WHERE key = ?", (self._find(key),)).fetchone()
         return int(count)
+
+    xlen = hlen
 
     def hset(self, key: str, *pairs: Argument) -> None:
         self._put(key, [(as_bytes(each), as_bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])

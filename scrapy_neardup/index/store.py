@@ -25,9 +25,6 @@ Entry = tuple[bytes, dict[bytes, bytes]]  # of a log: its id, and its fields
 LOGGED = b"c"  # the only field of an entry
 
 _VERSION_BYTES = 6
-_MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
-_FIRST_LOST = 0.5  # seconds until a lost store is tried again
-_LONGEST_LOST = 15.0
 
 
 class Call(NamedTuple):
@@ -76,6 +73,14 @@ class Commit(NamedTuple):
     postings: NewPostings | None = None
 
 
+class Facts(NamedTuple):
+    """What people want to know about a store."""
+
+    facts: dict[str, str]
+    warnings: tuple[str, ...] = ()  # settings that make it lose documents
+    bytes: int | None = None  # None if the store cannot tell
+
+
 class Client(Protocol):
     """Carries out commands in one step of a store."""
 
@@ -99,14 +104,6 @@ class Client(Protocol):
 
     async def facts(self, keys: Sequence[str]) -> "Facts":
         """Return facts about the store, of which these are keys."""
-
-
-class Facts(NamedTuple):
-    """What people want to know about a store."""
-
-    facts: dict[str, str]
-    warnings: tuple[str, ...] = ()  # settings that make it lose documents
-    bytes: int | None = None  # None if the store cannot tell
 
 
 class Store(Protocol):
@@ -210,7 +207,7 @@ class Breaker:
         return None
 
     def warn_once(self, warning: str) -> None:
-        if warning not in self._warnings and len(self._warnings) < _MOST_WARNINGS:
+        if warning not in self._warnings and len(self._warnings) < 100:  # many name a document, so they all differ
             self._warnings.add(warning)
             logger.warning("%s", warning)
 
@@ -219,9 +216,9 @@ class Breaker:
         if not self.is_open:
             if not is_known:
                 logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
-            self._pause = _FIRST_LOST
+            self._pause = 0.5
         else:
-            self._pause = min(2 * self._pause, _LONGEST_LOST)
+            self._pause = min(2 * self._pause, 15.0)
         self._missed += documents
         self._retry_at = self._clock() + self._pause
 

@@ -85,8 +85,7 @@ class Selection:
         """Return whether a document is of the source, also if this is the platform of several, or of the page."""
         if self.source_hash == record.source_hash or self.url_hash == record.url_hash:
             return True
-        has_source = bool(self.source) and any(record.source_hash)
-        return has_source and self.is_named(record.url.decode("utf-8", "replace"))
+        return bool(self.source and any(record.source_hash)) and self.is_named(record.url.decode("utf-8", "replace"))
 
     def takes_member(self, key: bytes, packed: bytes) -> bool:
         """Return whether a field of a story is a member of the source or page. Return False if it is damaged."""
@@ -122,7 +121,16 @@ async def _forget(
 ) -> list[Call]:
     """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
     if name.kind == "outbox":
-        return _forget_claims(name, await client.fields(name.name), gone)
+        # Events on their way whose story began with a document that goes, or that such a document has raised. A process
+        # that takes an event over while this runs still sends it. docs/howto/purge.md says: stop crawls first.
+        ids = {each.hex() for each in gone}
+        going = list[bytes]()
+        for token, packed in (await client.fields(name.name)).items():
+            with suppress(StoreError):
+                _, claim = read_claim(token, packed)
+                if not ids.isdisjoint((claim.story, claim.item)):
+                    going.append(token)
+        return [Call("HDEL", name.name, (each,)) for each in going]
     if name.kind == "story":
         return _forget_members(name, await client.fields(name.name), selection, gone)
     if name.kind == "learned" and selection.source and bytes.fromhex(name.detail) in sources:
@@ -152,19 +160,3 @@ def _forget_members(
         if left != ledger:
             calls.append(Call("HSET", story.name, ("ledger", pack_ledger(left))))
     return calls
-
-
-def _forget_claims(outbox: KeyName, claims: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
-    """Return the calls that forget events that are on their way: their story began with a document that goes.
-
-    Or such a document has raised the event. A process that takes an event over while this runs still sends it.
-    docs/howto/purge.md says: stop crawls first.
-    """
-    ids = {each.hex() for each in gone}
-    going = list[bytes]()
-    for token, packed in claims.items():
-        with suppress(StoreError):
-            _, claim = read_claim(token, packed)
-            if not ids.isdisjoint((claim.story, claim.item)):
-                going.append(token)
-    return [Call("HDEL", outbox.name, (each,)) for each in going]

@@ -16,9 +16,8 @@ from scrapy_neardup.text.display import one_line
 VERSION = 20
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
-MAX_TITLE = 150  # characters
+# Instead of the key of the document that holds a text.
 NO_TEXT = bytes(KEY_BYTES)
-"""Instead of the key of the document that holds a text."""
 
 RECORD = PackedFields(
     "record",
@@ -50,8 +49,8 @@ RECORD = PackedFields(
     },
     VERSION,
 )
+# A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it.
 RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
-"""A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES = attrgetter(*RECORD.fields)
@@ -181,7 +180,7 @@ def new_record(
         story=key,
         match=key,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
-        title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
+        title=one_line(document.title, 150).encode("utf-8", "replace"),
         counted_at=document.counted_second,
         packed_life=life,
         text_at=key if keep_text else NO_TEXT,

@@ -18,11 +18,10 @@ MOST_SOURCE_DOCUMENTS = 24
 MOST_LINES = 256
 
 SLOTS = 1 << 16
+# When this many documents are counted, all counts are halved.
+#
+# So old counts fade, and every count fits into 16 bits.
 MOST_DOCUMENTS = 1 << 15
-"""When this many documents are counted, all counts are halved.
-
-So old counts fade, and every count fits into 16 bits.
-"""
 
 _DOCUMENTS_BYTES = 4
 PACKED_BYTES = _DOCUMENTS_BYTES + 2 * SLOTS

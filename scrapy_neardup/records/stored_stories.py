@@ -7,7 +7,6 @@ from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import StoryCounters, read_counters
 from scrapy_neardup.story import QUALIFIERS, Ledger, PrintedFigure, Story
 
@@ -16,8 +15,8 @@ _HEAD = struct.Struct(">BIH")  # version, how many states there have been, how m
 _PRINTED = struct.Struct(">BB?dd4s8sI")
 _NO_BOUND = float("inf")
 
+# The fields of a story in the store, besides its members.
 FIELDS = "counts", "version", "ledger", "told"
-"""The fields of a story in the store, besides its members."""
 
 
 @dataclass(slots=True)
@@ -77,14 +76,11 @@ def pack_ledger(ledger: Ledger) -> bytes:
     if not ledger.printed:
         return b""
     head = _HEAD.pack(LEDGER_VERSION, ledger.changed, len(ledger.printed))
-    return head + b"".join(map(_pack, (*ledger.printed, *ledger.states)))
-
-
-def _pack(printed: PrintedFigure) -> bytes:
-    kind, low, high, qualifier, *rest = printed
-    return _PRINTED.pack(
-        kind, QUALIFIERS.index(qualifier), rest[0], low, _NO_BOUND if high is None else high, *rest[1:]
+    figures = (
+        _PRINTED.pack(kind, QUALIFIERS.index(qualifier), rest[0], low, _NO_BOUND if high is None else high, *rest[1:])
+        for kind, low, high, qualifier, *rest in (*ledger.printed, *ledger.states)
     )
+    return head + b"".join(figures)
 
 
 def read_ledger(packed: bytes | None) -> Ledger:
@@ -93,18 +89,15 @@ def read_ledger(packed: bytes | None) -> Ledger:
         return Ledger()
     try:
         version, changed, count = _HEAD.unpack_from(packed)
-        figures = [_read(each) for each in split(packed[_HEAD.size :], _PRINTED.size)]
+        figures = [
+            PrintedFigure(kind, low, None if high == _NO_BOUND else high, QUALIFIERS[qualifier], is_correction, *rest)
+            for kind, qualifier, is_correction, low, high, *rest in _PRINTED.iter_unpack(packed[_HEAD.size :])
+        ]
     except (struct.error, IndexError) as error:
         raise StoreError(f"{len(packed)} bytes are no ledger of this version: {error}") from error
     if version != LEDGER_VERSION or not 0 < count <= len(figures):
         raise StoreError(f"{len(packed)} bytes are no ledger of this version")
     return Ledger(figures[:count], figures[count:], changed)
-
-
-def _read(packed: bytes) -> PrintedFigure:
-    kind, qualifier, is_correction, low, high, *rest = _PRINTED.unpack(packed)
-    bound = None if high == _NO_BOUND else high
-    return PrintedFigure(kind, low, bound, QUALIFIERS[qualifier], is_correction, *rest)
 
 
 def without_documents(ledger: Ledger, gone: Iterable[bytes]) -> Ledger:

@@ -48,9 +48,6 @@ _STORED_KINDS = (None, *KINDS)
 NO_OWNER = bytes(4)
 _CODE_BYTES = 2  # of a language
 _MAX_NAME_BYTES = 255
-_MAX_MEMBER_TITLE = 250  # characters
-_MAX_CHANGES_BYTES = 1000
-_MAX_TERMS_BYTES = 200
 _TOPIC_PARTS = 10_000  # a score of 1
 
 
@@ -88,9 +85,9 @@ def pack_member(member: Member) -> bytes:
         *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.section, member.source)),
         b"" if member.owner == member.source else cut_to_bytes(member.owner, _MAX_NAME_BYTES),
         cut_to_bytes(member.url, MAX_URL_BYTES),
-        one_line(member.title, _MAX_MEMBER_TITLE).encode("utf-8", "replace"),
-        cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
-        cut_to_bytes("\n".join(member.terms), _MAX_TERMS_BYTES),
+        one_line(member.title, 250).encode("utf-8", "replace"),
+        cut_to_bytes("\n".join(member.changes), 1000),
+        cut_to_bytes("\n".join(member.terms), 200),
         "\n".join(member.news).encode("utf-8", "replace"),
     )
 
@@ -168,6 +165,7 @@ COUNTERS = PackedFields(
     },
     VERSION,
 )
+# A claim that is granted, after the second by the store's clock at which it was granted, or taken over.
 CLAIM = PackedFields(
     "claim",
     {
@@ -186,7 +184,6 @@ CLAIM = PackedFields(
     },
     VERSION,
 )
-"""A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
 
 # An entry of ``telling``: the second, 4 bytes of the owner, and hashes of 16 terms that no earlier title or first lines
 # have, which may become a development.

@@ -9,8 +9,8 @@ import re
 import zlib
 from typing import NamedTuple
 
+# Characters of a text that are stored.
 MOST_STORED = 20_000
-"""Characters of a text that are stored."""
 
 _MOST_OF_TITLE = 300  # characters
 _MOST_BYTES = 4 * (_MOST_OF_TITLE + 1 + MOST_STORED)  # a character has at most 4 in UTF-8
@@ -19,7 +19,6 @@ _END = re.compile("\n|[.!?](?=\\s)|[\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4]"
 _WHOLE = b"\1"
 _CUT = b"\2"
 _CHECKSUM_BYTES = 4
-_LEVEL = 6
 _RAW = -15
 
 
@@ -48,7 +47,7 @@ class StoredText(NamedTuple):
 def pack_text(text: StoredText) -> bytes:
     """Return the bytes that a store keeps of a text."""
     encoded = f"{text.title}\n{text.text}".encode()
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW)
+    packer = zlib.compressobj(6, zlib.DEFLATED, _RAW)
     head = (_CUT if text.is_cut else _WHOLE) + zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")
     return head + packer.compress(encoded) + packer.flush()
 

@@ -31,7 +31,6 @@ TITLE_WORDS = 0.26
 SAME_ARTICLE = (
     0.6  # resemblance of two texts that tell the same, even if it is of several events, or of their beginnings
 )
-_LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
 # PROOFS
@@ -148,7 +147,7 @@ def other_content(pair: Pair) -> Finding | None:
     sentence = pair.kept_comparison.first_new_statement
     if sentence is None:
         return Finding(False, ("no sentence says what the older text does not say",))
-    return applies_because(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")
+    return applies_because(f"kept: the older text does not say this: {one_line(sentence.shown, 120)}")
 
 
 # not_by_text; the first one is in no_copy too

@@ -19,12 +19,12 @@ LEAST_SUPPORT = 2
 MOST_SUPPORT = 6
 SUPPORT_SHARE = 1 / 3
 
+# How many values of a kind are kept of one owner: the newest, and the one before, to which "two more" are added.
 MOST_OF_OWNER = 2
-"""How many values of a kind are kept of one owner: the newest, and the one before, to which "two more" are added."""
 
 MOST_PRINTED = 240
+# How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind.
 MOST_STATES = 64
-"""How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind."""
 
 _ABOUT = 0.1  # "about 50" is no other number than 54
 

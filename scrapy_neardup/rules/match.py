@@ -41,7 +41,6 @@ class Finding(NamedTuple):
 
 
 def applies_because(fact: str) -> Finding:
-    """Return a finding that applies."""
     return Finding(True, (fact,))
 
 
@@ -55,8 +54,8 @@ def too_low(*facts: Measured | str) -> Finding:
     return Finding(any(isinstance(fact, Measured) and not fact.is_reached for fact in facts), facts)
 
 
+# A rule: a function of one pair. It returns None if it has nothing to say of such a pair.
 Guard = Callable[[Pair], Finding | None]
-"""A rule: a function of one pair. It returns None if it has nothing to say of such a pair."""
 
 
 class Trace:
@@ -94,7 +93,6 @@ class Match:
 
     @property
     def key(self) -> bytes:
-        """Return the key of the candidate."""
         return self.pair.key
 
     @property
@@ -127,7 +125,6 @@ class Match:
 
     @property
     def id(self) -> str:
-        """Return the id of the candidate."""
         return self.key.hex()
 
     @property

@@ -10,7 +10,6 @@ from scrapy_neardup.settings import Scope
 from scrapy_neardup.settings.presets import PRESETS
 
 HOUR = 3600
-_HOLDS_IN_WINDOW = 8
 _NEWS = PRESETS["news"]
 
 
@@ -64,4 +63,4 @@ class Policy:
 
 def longest_hold(window: int) -> int:
     """Return how many seconds lie at most between a document and the one that holds its text, which is equal."""
-    return window // _HOLDS_IN_WINDOW
+    return window // 8

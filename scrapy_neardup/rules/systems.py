@@ -11,24 +11,24 @@ from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.match import Guard, Match, Trace
 from scrapy_neardup.rules.pair import Pair
 
+# If one applies, the candidate is left out. They are asked before texts are read, so they must not ask for texts.
 STRANGERS: Sequence[Guard] = (guards.other_scope,)
-"""If one applies, the candidate is left out. They are asked before texts are read, so they must not ask for texts."""
 
+# If one applies, the documents are related.
 TRANSLATIONS: Sequence[Guard] = (guards.translation,)
-"""If one applies, the documents are related."""
 
+# If one applies, the new document is a copy.
 PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
-"""If one applies, the new document is a copy."""
 
+# Asked of all copies, also of proven ones: if one applies, the documents are only related. Empty now.
 RELATED_ONLY: Sequence[Guard] = ()
-"""Asked of all copies, also of proven ones: if one applies, the documents are only related. Empty now."""
 
+# If one applies to a copy that would be dropped, or to an earlier version at its url, the copy is kept.
 NOT_DROPPED: Sequence[Guard] = (
     guards.variant_came_first,
     guards.unread_text,
     guards.other_content,
 )
-"""If one applies to a copy that would be dropped, or to an earlier version at its url, the copy is kept."""
 
 
 class System(NamedTuple):
@@ -94,6 +94,7 @@ NEWS = System(
     no_match=(guards.other_form,),
 )
 
+# A likeness, and a threshold for copies, whatever the titles are. See ``docs/published-systems.md``.
 PUBLISHED = System(
     lambda _: True,
     no_copy=(guards.little_in_common,),
@@ -101,4 +102,3 @@ PUBLISHED = System(
     not_by_topic=(guards.never,),
     not_by_names=(guards.never,),
 )
-"""A likeness, and a threshold for copies, whatever the titles are. See ``docs/published-systems.md``."""

@@ -6,6 +6,7 @@ over 100 services read some form of Markdown, and Apprise escapes it for some of
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,11 +15,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrapy_neardup.stories.summary import UNCONFIRMED
 from scrapy_neardup.text.display import counted, coverage_words, one_line
 
-_LONGEST_HEADLINE = 250  # characters
 _LONGEST_NEWS = 120
 _LONGEST_SENTENCE = 400
 _LONGEST_URL = 1000
-_MOST_FIGURES = 5
 # Places where a zero-width space takes the meaning from what follows. Nobody sees it.
 _BROKEN = re.compile(
     # An address: between the slashes of "https://", behind a dot before a letter, and before an "@". Before a dot would
@@ -42,7 +41,7 @@ class Message(NamedTuple):
 def message_of(report: Mapping[str, Any]) -> Message:
     """Return the message about an event. Every key of the report may be missing."""
     level = "test" if report.get("test") else str(report.get("level") or "")  # ``scrapy neardup doctor`` sends tests
-    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:_MOST_FIGURES]
+    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:5]
     new = [words for words, is_new in facts if is_new]
     known = "; ".join(_line(words, 200) for words, is_new in facts if not is_new)
     summary = str(report.get("summary") or "")
@@ -50,7 +49,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
     if level in ("watch", "breaking") and claim.endswith(UNCONFIRMED):
         new.insert(0, claim)
     said_by = summary.removeprefix(f"{new[0]}: ") if new else ""
-    headlines = (_line(report.get(name) or "", _LONGEST_HEADLINE) for name in ("headline", "url"))
+    headlines = (_line(report.get(name) or "", 250) for name in ("headline", "url"))
     story = report.get("story")
     lines = (
         next(filter(None, headlines), "an event without a title"),
@@ -102,7 +101,11 @@ def _links(report: Mapping[str, Any]) -> Iterator[str]:
     known = ""
     for name, key in (("Original", "first"), ("Newest", "newest")):
         url = str((report.get(key) or {}).get("url") or "")
-        if url != known and _is_link(url):
+        host = None
+        with suppress(ValueError):
+            host = urlsplit(url).hostname
+        is_plain = re.fullmatch(r"https?://[!#-;=?-\[\]_a-z~%&]+", url) is not None and not re.search(r"[()|]", url)
+        if url != known and is_plain and host and len(url) <= _LONGEST_URL:
             known = url
             yield f"{name}: {_IN_LINK.sub(lambda found: f'%{ord(found[0]):02X}', url)}"
 
@@ -115,15 +118,6 @@ def _local_time(report: Mapping[str, Any]) -> str:
     except (ValueError, OSError, ZoneInfoNotFoundError):
         return str(report.get("time") or "")
     return f"{time.day} {time:%b %Y, %H:%M %Z}"
-
-
-def _is_link(url: str) -> bool:
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        return False
-    is_plain = re.fullmatch(r"https?://[!#-;=?-\[\]_a-z~%&]+", url) is not None
-    return is_plain and bool(host) and len(url) <= _LONGEST_URL and not re.search(r"[()|]", url)
 
 
 def _line(text: object, most: int) -> str:

@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 SIGNATURE = "X-Neardup-Signature"
 
 DEADLINE = 10.0  # seconds from the first byte sent to the last header of the answer
-MOST_ANSWER_BYTES = 65_536
-# Time limit to read the body of an answer. Some servers complain if a client hangs up before it has read its beginning.
-_BODY_SECONDS = 1.0
-_CONNECT_SECONDS = 3.0
 
 # The receiver may take the event later, or once the url or the password is mended.
 _WORTH_RETRYING = (401, 403, 404, 407, 408, 425, 429)
@@ -49,7 +45,6 @@ MOST_ENTRIES = 100  # the oldest leave the file
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _LONGEST_TEXT = 400  # characters of a headline or sentence
-_LOCK_SECONDS = 10.0  # to wait for other crawls that write the file
 _TEST_ID = uuid5(NAMESPACE_URL, "test").urn
 
 
@@ -117,7 +112,7 @@ class Webhook:
         import aiohttp
 
         if self._client is None:
-            limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=_CONNECT_SECONDS)
+            limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=3.0)
             self._client = aiohttp.ClientSession(timeout=limits, auto_decompress=False)
         # aiohttp could read the proxy of the environment itself, but then it would also take passwords from a .netrc,
         # whose default entry is for every host.
@@ -129,7 +124,8 @@ class Webhook:
         post = self._client.post(self._url, data=body, headers=headers, allow_redirects=False, proxy=proxy)
         async with post as answer:
             with suppress(asyncio.TimeoutError, aiohttp.ClientError):
-                await asyncio.wait_for(answer.content.read(MOST_ANSWER_BYTES), _BODY_SECONDS)
+                # Some servers complain if a client hangs up before it has read the beginning of the body.
+                await asyncio.wait_for(answer.content.read(65_536), 1.0)
             return answer.status, answer.headers.get("Location", "")
 
     async def close(self) -> None:
@@ -191,16 +187,43 @@ class AtomFile:
     async def close(self) -> None: ...
 
     async def deliver(self, report: dict[str, Any]) -> None:
-        await asyncio.to_thread(self._add, _entry_of(report))
+        message = message_of(report)
+        headline, _, rest = message.body.partition("\n")
+        texts = {
+            # The same id if the event comes again. All tests have one id.
+            "id": _TEST_ID if report.get("test") else uuid5(NAMESPACE_URL, report["id"]).urn,
+            "updated": report["time"],
+            "title": f"{message.title} – {one_line(report['headline'], _LONGEST_TEXT) or headline}",
+            "summary": one_line(report.get("lead") or "", _LONGEST_TEXT),
+        }
+        entry = Element("entry")
+        for name, text in texts.items():
+            SubElement(entry, name).text = text
+        if url := report.get("url"):
+            SubElement(entry, "link", href=quote(url, safe="!#$%&'()*+,/:;=?@[]~", errors="replace"))
+        SubElement(entry, "category", term=str(report["level"]))
+        SubElement(entry, "content", type="html").text = escape(rest).replace("\n", "<br>")
+        await asyncio.to_thread(self._add, entry)
 
     def _add(self, entry: Element) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        lock = sqlite3.connect(self._path.with_name(f".{self._path.name}.lock"), timeout=_LOCK_SECONDS)
+        lock = sqlite3.connect(self._path.with_name(f".{self._path.name}.lock"), timeout=10.0)
         with closing(lock):
             lock.execute("BEGIN EXCLUSIVE")  # until it is closed, or this process dies
             replaced = entry.findtext("id"), _TEST_ID  # a test stays until the next event
-            known = [each for each in self._entries() if each.findtext("id") not in replaced]
-            entries = sorted([entry, *known], key=lambda each: each.findtext("updated") or "", reverse=True)
+            entries = [entry]
+            if self._path.exists():
+                feed = Element("")
+                with suppress(ElementTree.ParseError):
+                    feed = ElementTree.parse(self._path).getroot()
+                if feed.tag != f"{{{_ATOM}}}feed":
+                    raise OSError(
+                        f"{self._path} is no Atom feed: name another file in NEARDUP_EVENTS_ATOM, or remove this one"
+                    )
+                for each in feed.iter():
+                    each.tag = each.tag.removeprefix(f"{{{_ATOM}}}")
+                entries += (each for each in feed.findall("entry") if each.findtext("id") not in replaced)
+            entries.sort(key=lambda each: each.findtext("updated") or "", reverse=True)
             feed = Element("feed", xmlns=_ATOM)
             SubElement(feed, "title").text = "Breaking events"
             SubElement(feed, "id").text = uuid5(NAMESPACE_URL, self._path.as_uri()).urn
@@ -215,19 +238,6 @@ class AtomFile:
             if self._path.exists():
                 shutil.copymode(self._path, new)
             new.replace(self._path)
-
-    def _entries(self) -> list[Element]:
-        """Return the entries of the file. Raise OSError if it is no Atom feed, because it is somebody else's file."""
-        if not self._path.exists():
-            return []
-        feed = Element("")
-        with suppress(ElementTree.ParseError):
-            feed = ElementTree.parse(self._path).getroot()
-        if feed.tag != f"{{{_ATOM}}}feed":
-            raise OSError(f"{self._path} is no Atom feed: name another file in NEARDUP_EVENTS_ATOM, or remove this one")
-        for each in feed.iter():
-            each.tag = each.tag.removeprefix(f"{{{_ATOM}}}")
-        return feed.findall("entry")
 
 
 def _key_of(address: str) -> bytes:
@@ -258,23 +268,3 @@ def _reason_of(error: Exception) -> str:
         return type(error).__name__
     words = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
     return words or type(error).__name__
-
-
-def _entry_of(report: dict[str, Any]) -> Element:
-    """Return the entry of an event. It has the same id if the event comes again, and all tests have one id."""
-    message = message_of(report)
-    headline, _, rest = message.body.partition("\n")
-    texts = {
-        "id": _TEST_ID if report.get("test") else uuid5(NAMESPACE_URL, report["id"]).urn,
-        "updated": report["time"],
-        "title": f"{message.title} – {one_line(report['headline'], _LONGEST_TEXT) or headline}",
-        "summary": one_line(report.get("lead") or "", _LONGEST_TEXT),
-    }
-    entry = Element("entry")
-    for name, text in texts.items():
-        SubElement(entry, name).text = text
-    if url := report.get("url"):
-        SubElement(entry, "link", href=quote(url, safe="!#$%&'()*+,/:;=?@[]~", errors="replace"))
-    SubElement(entry, "category", term=str(report["level"]))
-    SubElement(entry, "content", type="html").text = escape(rest).replace("\n", "<br>")
-    return entry

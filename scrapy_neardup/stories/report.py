@@ -17,7 +17,6 @@ MOST_LEADS = 2  # sentences of a page that may lead
 LEAST_SHARED = 2  # terms of headline and title that what is new shares with them
 MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
-_WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
 
 Name = Callable[[str], "str | int"]
 
@@ -170,7 +169,7 @@ def why_joined(member: Member) -> str:
     if member.topic:
         terms = ", ".join(member.terms)
         return f"topic {member.topic:.2f}" + (f": {terms}" if terms else "")
-    return _WHY.get(member.status, "")
+    return {"duplicate": "copy", "update": "update", "related": "similar text"}.get(member.status, "")
 
 
 def _update(event: StoryEvent, states: Sequence[Fact]) -> dict[str, Any]:

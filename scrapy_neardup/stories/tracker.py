@@ -83,23 +83,21 @@ class StoryTracker:
         had come alone.
         """
         if join.also is not None and self.final_story(join.also.id) != story.id:
-            story = await self._unite(story, join.also)
+            other = join.also
+            try:
+                united = await self._stories.unite(story.id, other)
+            except StoreUnavailable:
+                raise
+            except StoreError as error:
+                logger.warning("Story %s stays apart from story %s: %s", story.id, other.id, error)
+            else:
+                if other.id in (united.id, *united.united):  # else one of them has too many parts already
+                    self._note_final(other.id, united.id)
+                story = united
         self._note_final(join.story, story.id)
         if story.is_muted:
             return None
         return await self._signal(self._due(story, join.time), story, join)
-
-    async def _unite(self, story: Story, other: Member) -> Story:
-        try:
-            united = await self._stories.unite(story.id, other)
-        except StoreUnavailable:
-            raise
-        except StoreError as error:
-            logger.warning("Story %s stays apart from story %s: %s", story.id, other.id, error)
-            return story
-        if other.id in (united.id, *united.united):  # else one of them has too many parts already
-            self._note_final(other.id, united.id)
-        return united
 
     def final_story(self, story: str) -> str:
         """Return the story that a story became a part of, as far as this process knows; else the story itself."""

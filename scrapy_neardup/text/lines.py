@@ -1,7 +1,5 @@
 """The lines of a main content that enter the fingerprint."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -56,7 +54,7 @@ class Lines(NamedTuple):
         places += np.arange(len(places))
         return places
 
-    def at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
+    def at(self, chosen: slice | NDArray[np.bool_]) -> "Lines":
         return Lines._make([array[chosen] for array in self])
 
 
@@ -80,7 +78,7 @@ class Body:
         self.kept = self.all_lines.at(is_kept)
         self.hashes = self.reading.hashes.take(self.kept.places)
 
-    def without(self, boilerplate: frozenset[int]) -> Body:
+    def without(self, boilerplate: frozenset[int]) -> "Body":
         if boilerplate == self.boilerplate:
             return self
         return replace(self, boilerplate=boilerplate)

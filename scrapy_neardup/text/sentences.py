@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,14 +12,12 @@ from numpy.typing import NDArray
 from scrapy_neardup.text.folding import fold_with_places
 from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE, STOP, Reading, next_starts
 
-_CHARACTERS = 4  # of a script without spaces count as a word
 # What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space. A quote
 # behind the end of a line opens the next sentence.
 _BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)(?:(?<![{LINE_ENDS}])["')\]」』]+)?[^\S{LINE_ENDS}]*""")
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 # characters that are looked at, and those of an abbreviation with its marks
 _LONGEST_WORD = 12
-_LONGEST_SHORT = 6
 _LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
 # characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
 _FEWEST_WORDS = 50
@@ -71,7 +68,7 @@ def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the characters and the tokens with which sentences begin; those without a token are left out."""
     text = reading.text
     lengths = reading.ends - reading.starts
-    is_free = lengths <= _LONGEST_SHORT
+    is_free = lengths <= 6
     if len(lengths) < _FEWEST_WORDS or lengths.mean() > _SHORTEST_MEAN:
         is_free &= reading.flags.take(reading.ends) & STOP == 0
     places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
@@ -82,7 +79,7 @@ def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return start[has_tokens], first[has_tokens]
 
 
-def _is_end(text: str, between: re.Match[str], known: AbstractSet[str]) -> bool:
+def _is_end(text: str, between: re.Match[str], known: set[str]) -> bool:
     """Decide whether a sentence ends with full stops. ``known`` are the words that the texts have without one."""
     if between[1].strip(".!?"):
         return True
@@ -100,7 +97,7 @@ def _is_end(text: str, between: re.Match[str], known: AbstractSet[str]) -> bool:
     return between[0].strip() != "." or not _is_abbreviation(word[0], known, is_numbered=following.isdigit())
 
 
-def _is_abbreviation(word: str, known: AbstractSet[str], *, is_numbered: bool) -> bool:
+def _is_abbreviation(word: str, known: set[str], *, is_numbered: bool) -> bool:
     """Decide whether a word in front of a full stop is short, and the texts never have it without one."""
     letters = sum(map(str.isalpha, word))
     is_short = word.lower() in _LONGER or (letters < 4 and word.lower() != word.upper())
@@ -121,7 +118,7 @@ def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: i
     cut = []
     for first, count in zip(firsts, counts, strict=True):
         cut.append(first)
-        longest = most * (_CHARACTERS if reading.are_unspaced[first] else 1)
+        longest = most * (4 if reading.are_unspaced[first] else 1)  # characters that count as a word
         while first + count - cut[-1] > longest:
             begin = cut[-1] + longest // 4
             cut.append(begin + int(ranks[begin : cut[-1] + longest + 1].argmin()))

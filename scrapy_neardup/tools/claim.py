@@ -9,14 +9,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
 
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
-from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
+from scrapy_neardup.evidence.titles import FIGURE, NAME, term_codes, terms_of
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import against, supporters_of
@@ -30,14 +29,12 @@ MOST_WORDS = 60  # a longer sentence is a text
 LEAST_DOCUMENTS = 100
 LEAST_HOURS = 2
 
-_LEAST_TERMS = 3
 _RARE = 2.3  # weight of a term that a tenth of the documents have
 _RARE_FIRST = 4.0  # of a first word that may be a name
 _LEAST_SHARE = 0.65  # of the weights of the terms, in a passage
 _LEAST_SURE = 0.55  # of a claim with so many names and numbers, which the passage has too:
 _SURE = 2
 _LEAST_OF_SENTENCE = 0.35  # in its best sentence
-_PASSAGE = 3  # sentences
 _FEW = frozenset("123")  # in words, a text may say them otherwise: "he and his brother"
 _DIGITS = re.compile("[0-9]+(?:[.,][0-9]+)*")
 _THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
@@ -66,7 +63,7 @@ class Claim:
         if codes[:1] == read[:1] and sentence[:1].isupper() and self._weights[codes[0] % NAME] > _RARE_FIRST:
             self._names.add(codes[0] % NAME)
         self.why_not = ""
-        if len(slots) < _LEAST_TERMS:
+        if len(slots) < 3:
             self.why_not = "the claim is too short"
         elif max(self._weights.values()) < _RARE:
             self.why_not = "the claim has no rare word"
@@ -76,12 +73,12 @@ class Claim:
 
         It must tell much of the claim alone: in news the parts of a wrong claim stand beside one another.
         """
-        title = _terms(text.title)
-        sentences = [(each, _terms(each)) for each in whole_sentences(text.text)]
+        title = terms_of(text.title)
+        sentences = [(each, terms_of(each)) for each in whole_sentences(text.text)]
         best = ""
         least = _LEAST_SHARE if len(self._names) + len(self._numbers) < _SURE else _LEAST_SURE
         for at in range(len(sentences)):
-            passage = sentences[at : at + _PASSAGE]
+            passage = sentences[at : at + 3]
             told, terms = max(passage, key=lambda each: self._share(each[1]))
             known = title.union(*(each for _, each in passage))
             numbers = _numbers("\n".join([text.title, *(each for each, _ in passage)]))
@@ -91,7 +88,7 @@ class Claim:
                 best = told
         return best
 
-    def _share(self, terms: AbstractSet[int]) -> float:
+    def _share(self, terms: frozenset[int]) -> float:
         return sum(weight for slot, weight in self._weights.items() if slot in terms) / sum(self._weights.values())
 
     def figures(self, ledgers: Sequence[Ledger]) -> list[dict[str, Any]]:
@@ -112,10 +109,6 @@ class Claim:
                 }
             )
         return rows
-
-
-def _terms(text: str) -> frozenset[int]:
-    return frozenset(code % NAME for code in term_codes(fold(text)) if code < NO_TERM)
 
 
 def _numbers(text: str) -> set[str]:

@@ -68,13 +68,7 @@ _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", 
 _AGE = re.compile(
     "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
 )
-# words behind a number
-_REACH_OF_VERBS = 7
-_REACH_OF_NOUNS = 2
-_REACH_BACK_OF_VERBS = 2
-_REACH_BACK_OF_NOUNS = 5
 _UNSPACED = "\u0e00"
-_ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
 _ARABIC_PREFIX = re.compile("[وفب]?ال|[وفب]")  # "and", "in" or "for", and "the" are written with a word
 CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
@@ -173,7 +167,9 @@ def nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -
         distance += 1
         meaning = meaning_of(token[near] if token > CUT else token)
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
-            return place, distance, _of_victims(meaning, tokens[place + 1 : place + 2])
+            if meaning.kind is FigureKind.VICTIMS and place + 1 < len(tokens):  # "deadly victims", "korban luka"
+                meaning = meaning_of(tokens[place + 1]) or meaning
+            return place, distance, meaning
     return None
 
 
@@ -184,12 +180,6 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     if token == "oldu":  # in Turkish it is "became" and "died"
         return not PERSONS.isdisjoint(around)
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
-
-
-def _of_victims(meaning: Meaning, following: Sequence[str]) -> Meaning:
-    """Return the meaning of a word, which is that of the next word for victims: "deadly victims", "korban luka"."""
-    found = meaning_of(following[0]) if following and meaning.kind is FigureKind.VICTIMS else None
-    return found or meaning
 
 
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
@@ -206,16 +196,17 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
-    reach = _REACH_OF_NOUNS + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
+    # words behind the number
+    reach = 2 + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
-        reach = _REACH_OF_VERBS
+        reach = 7
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
 def _is_mention(word: str, before: Sequence[str]) -> bool:
     """Decide whether a word far from a number only mentions people: "12 cars with the injured"."""
-    if word.startswith(_ARABIC_ARTICLES) and before[-1] not in WORDS["of"]:
+    if word.startswith(("ال", "وال", "بال", "لل")) and before[-1] not in WORDS["of"]:
         return True
     return before[-1] in WORDS["about"] or (before[-1] in WORDS["articles"] and not _has("of", before[-2:-1]))
 
@@ -229,14 +220,22 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     place, distance, meaning = found
     if _is_number_of(tokens, nearest, others):
         return Counted(meaning.kind)
-    if clause[place] in WORDS["only behind"] or (distance > 1 and _is_far_mention(clause, place)):
+    # "In memory of the dead, 18 boats ..." only mentions people.
+    is_mention = clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
+    if clause[place] in WORDS["only behind"] or (distance > 1 and is_mention):
         return None
     is_noun = meaning.word_class == "nouns"
-    reach = 1
-    if not PERSONS.isdisjoint(others[:2]):
-        reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
+    reach = 5 if is_noun else 2  # words
+    if PERSONS.isdisjoint(others[:2]):
+        reach = 1
     is_told = distance <= reach and (is_noun or _has_object(clause, place, others))
     return Counted(meaning.kind, 0, distance) if is_told else None
+
+
+def _is_of_next(behind: Sequence[str], place: int) -> bool:
+    """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
+    rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
+    return next((token for token in rest if token not in HEDGES and token not in PERSONS), "") == FIGURE
 
 
 def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
@@ -246,36 +245,15 @@ def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) ->
     return is_value and _has("number of", _clause(tokens))
 
 
-def _is_far_mention(clause: Sequence[str], place: int) -> bool:
-    """Decide whether a word some words before a number only mentions people: "in memory of the dead, 18 boats"."""
-    return clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
-
-
 def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> bool:
     """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
     is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
     return not is_passive and (not PERSONS.isdisjoint(others[:1]) or not _has("prepositions", clause[:place]))
 
 
-def _is_of_next(behind: Sequence[str], place: int) -> bool:
-    """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
-    rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
-    return next((token for token in rest if token not in HEDGES and token not in PERSONS), "") == FIGURE
-
-
 def is_of_page(line: str) -> bool:
     """Decide whether a short line is of the page, not of the article: a counter, a byline or a link to another one."""
     return re.search(_OF_PAGE, fold(line).casefold().replace("'", "")) is not None
-
-
-def leads_on(between: Sequence[str]) -> bool:
-    """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
-    return not between or (all(len(word) < 5 for word in between) and _has("to", between))
-
-
-def is_part_of(between: Sequence[str]) -> bool:
-    """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
-    return bool(between) and WORDS["of"].issuperset(between)
 
 
 def kind_of(label: str) -> FigureKind:

@@ -5,7 +5,7 @@ numbers are left out. ``changes`` compares the figures of two texts.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +19,6 @@ from scrapy_neardup.evidence.figures.counted import (
     Counted,
     FigureKind,
     is_of_page,
-    is_part_of,
-    leads_on,
     what_is_counted,
 )
 from scrapy_neardup.evidence.figures.number_words import (
@@ -34,10 +32,6 @@ MAX_CHARACTERS = 60_000
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
-_FIRST_SENTENCE_WORDS = 8
-_OLDEST = 110
-_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
-_SHORTEST_GAP = 2  # words between two values of one thing
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
 
@@ -64,19 +58,14 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the figures of an article, those of its title first."""
-    return [*find_figures(title, language), *find_figures(_article(text))]
-
-
-def _article(text: str) -> str:
-    """Return the beginning of a text without short lines of the page, such as counters and links to other articles."""
+    """Return the figures of an article, those of its title first. Counters and links to other articles have none."""
     kept = []
     for line in text[:MAX_CHARACTERS].split("\n"):
-        # "Shares cost 12 euros, a rise of 21 %." is no counter.
-        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS
-        if is_sentence or len(line) > _LONGEST_OF_PAGE or not is_of_page(line):
+        # "Read also: ..." and "12 comments" are short. "Shares cost 12 euros, a rise of 21 %." is no counter.
+        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > 8
+        if is_sentence or len(line) > 80 or not is_of_page(line):
             kept.append(line)
-    return "\n".join(kept)
+    return [*find_figures(title, language), *find_figures("\n".join(kept))]
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
@@ -112,8 +101,19 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
         before = tokens[max(0, first - REACH) : first][::-1]
         behind = tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
-        if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
-            kind = _shared_kind(figures, kind, tokens[last_end:first])
+        if figures and not last_mark and first - last_end <= 2:  # words
+            last = figures[-1].figure
+            between = tokens[last_end:first]
+            are_short = max(map(len, between), default=0) < 5
+            leads_on = not between or (are_short and not WORDS["to"].isdisjoint(between))  # "from four to nine"
+            is_whole = 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE)
+            # Both count the same thing. The one that is not the newest value counts nothing.
+            if not kind and 0 < last.kind < FigureKind.OTHER and leads_on:
+                kind = last.kind
+                figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
+            elif is_whole and between and WORDS["of"].issuperset(between):  # "49 of the 50 died"
+                figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
+                kind = SILENT
         figures.append(Placed(Figure(short_value(value), kind), first, next_token))
         last_end = next_token
         last_mark = mark
@@ -126,21 +126,6 @@ def short_value(value: str) -> str:
     if len(value) <= _LONGEST_VALUE:
         return value
     return f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
-
-
-def _shared_kind(figures: list[Placed], kind: int, between: Sequence[str]) -> int:
-    """Return the kind of a figure that counts the same as the last one: "from four to nine", "49 of the 50 died".
-
-    Of the two, the one that is not the newest value counts nothing.
-    """
-    last = figures[-1].figure
-    if not kind and 0 < last.kind < FigureKind.OTHER and leads_on(between):
-        figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
-        return last.kind
-    if 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE) and is_part_of(between):
-        figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
-        return SILENT
-    return kind
 
 
 def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counted:
@@ -164,7 +149,7 @@ def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str])
     """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
     nearest = next((word for word in before[:2] if word != LINE_END), "")
     is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
-    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= 110
     return bool(is_age) or nearest in WORDS["named"]
 
 

@@ -78,8 +78,6 @@ _DATE_TIME_PHONE = re.compile(
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
-_LARGEST_SCALE = 10**15
-_LONGEST_ABBREVIATION = 4
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
@@ -188,10 +186,10 @@ def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
         return 10**6, end + 1
     if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
         end += 1
-    while (times := scales.get(tokens[end], 0)) and scale * times <= _LARGEST_SCALE:
+    while (times := scales.get(tokens[end], 0)) and scale * times <= 10**15:
         scale *= times
         end += 1
-    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
+    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= 4:
         end += 1  # "тыс. рублей"
     return scale, end
 

@@ -19,7 +19,6 @@ _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it 
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.VICTIMS, FigureKind.CASES)  # before "second": "جثة ثانية", "kasus kedua"
-_PERSON_SIGNS = ("名", "人", "位")  # behind numbers of people
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS))
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS))
@@ -67,46 +66,40 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
     near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
     has_person = not PERSONS.isdisjoint((*near, *back[:1]))
-    goes_with = _is_denied if mark == "xxnone" else _is_ordinal_of
     sides = []
     for side, others, part in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
         found = nearest_meaning(side, others, part)
         is_known = found is not None and cues.says["harm"].search(side[found[0]])
-        if found and is_known and goes_with(side, found, is_back=side is back, has_person=has_person):
+        if found and is_known and _goes_with(mark, side, found, is_back=side is back, has_person=has_person):
             sides.append((found[1], side[found[0] :], found[2]))
     if not sides:
         return []
     _, rest, meaning = min(sides, key=lambda each: each[0])
-    if mark == "xxnone":
-        return _kinds_denied(meaning, rest)
+    if mark == "xxnone":  # it denies both of "no deaths or injuries"
+        other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
+        return [_of_people(each) for each in (meaning, other) if each]
     return [FigureKind.DEAD if any(map(has_died, zip(rest))) else _of_people(meaning)]
-
-
-def _kinds_denied(meaning: Meaning, rest: Sequence[str]) -> list[int]:
-    """Return what "no" denies: both of "no deaths or injuries"."""
-    other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
-    return [_of_people(each) for each in (meaning, other) if each]
 
 
 def _of_people(meaning: Meaning) -> FigureKind:
     return FigureKind.DEAD if meaning.kind is FigureKind.VICTIMS else meaning.kind
 
 
-def _is_denied(side: Sequence[str], found: tuple[int, int, Meaning], *, is_back: bool, has_person: bool) -> bool:
-    """Decide whether "no" goes with a word: not in "no new cases"."""
-    place, distance, meaning = found
-    is_new = not _ADDING.isdisjoint(side[: place + _NEAR])
-    reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
-    return not is_new and COMMA not in side[:place] and distance <= reach
+def _goes_with(
+    mark: str, side: Sequence[str], found: tuple[int, int, Meaning], *, is_back: bool, has_person: bool
+) -> bool:
+    """Decide whether a word that stands for a number goes with another word: not "no" in "no new cases".
 
-
-def _is_ordinal_of(side: Sequence[str], found: tuple[int, int, Meaning], *, is_back: bool, has_person: bool) -> bool:
-    """Decide whether "first" or "second" goes with a word: it does if a word for a person is near."""
+    "First" and "second" go with any word if a word for a person is near.
+    """
     place, distance, meaning = found
+    is_clear = COMMA not in side[:place]
+    if mark == "xxnone":
+        reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
+        return is_clear and distance <= reach and _ADDING.isdisjoint(side[: place + _NEAR])
     is_verb = meaning.kind is FigureKind.DEAD and meaning.word_class != "nouns" and not is_back
     is_near = distance <= _BESIDE and (not is_back or meaning.kind in _OF_ORDINALS)
-    is_clear = COMMA not in side[:place] and ENDS.isdisjoint(side[:place])
-    return has_person or (is_clear and (is_near or is_verb))
+    return has_person or (is_clear and ENDS.isdisjoint(side[:place]) and (is_near or is_verb))
 
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
@@ -130,7 +123,9 @@ def newest_values(
         if each not in old:
             newest.append(each)
     least = min((float(each.figure.value) for each in old if is_plain(each.figure.value)), default=0.0)
-    return newest, is_correction or any(_is_below(each, least) for each in newest)
+    # The dead and the injured do not become fewer.
+    fallen = (each.figure for each in newest if each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED))
+    return newest, is_correction or any(is_plain(each.value) and float(each.value) < least for each in fallen)
 
 
 def _counted_as_others(
@@ -149,7 +144,11 @@ def _counted_as_others(
     if old and len(numbers) == 1:
         return kind, numbers
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
-    counted = [*filter(lambda each: _counts_people(words, each), more)]
+    counted = [
+        each
+        for each in more
+        if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
+    ]
     counted += [each for before, each in pairwise(placed) if before in old]
     if is_changed or is_subject or counted or kind in [each.figure.kind for each in more]:
         counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
@@ -187,14 +186,3 @@ def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tu
     kinds -= {FigureKind.VICTIMS}
     kind = min(kinds) if len(kinds) == 1 else subject
     return kind, is_of_words and kind == subject
-
-
-def _counts_people(words: Sequence[str], each: Placed) -> bool:
-    following = words[each.end]
-    return each.figure.kind == PEOPLE or following in PERSONS or following.startswith(_PERSON_SIGNS)
-
-
-def _is_below(each: Placed, old: float) -> bool:
-    """Decide whether a figure is lower than an old value, although the dead and the injured do not become fewer."""
-    kind, value = each.figure.kind, each.figure.value
-    return kind in (FigureKind.DEAD, FigureKind.INJURED) and is_plain(value) and float(value) < old

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS
 
-# Without a table, every sentence is taken to have words of an epidemic, damage or an election.
-_UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _BESIDE = HEDGES | WORDS["of"]
 CLAUSE = 8  # characters of a script without spaces
@@ -28,7 +26,11 @@ class Patterns(dict[str, re.Pattern[str]]):
         self._language = language
 
     def __missing__(self, role: str) -> re.Pattern[str]:
-        self[role] = _pattern(self._phrases.get(role, "(?!)"), has_spaces=self._language not in _WITHOUT_SPACES)
+        phrases = self._phrases.get(role, "(?!)")
+        pattern = rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))"
+        if self._language in _WITHOUT_SPACES:
+            pattern = phrases.replace("*", "[^ ]*")  # a star stands for the rest of a word
+        self[role] = re.compile(pattern)
         return self[role]
 
 
@@ -43,43 +45,30 @@ class Cues(NamedTuple):
 @lru_cache(maxsize=64)
 def cues_of(language: str) -> Cues:
     """Return the cues of a language by its ISO 639-1 code. Without a table only few phrases are known."""
-    words = TABLES.get(language, {}).get("tolls", {})
+    table = TABLES.get(language, {})
+    words = table.get("tolls", {})
     rewritten = words.get("read as", {})
+    beside = table.get("beside", {})
+    ahead, behind, place = (
+        "|".join(beside.get(role, "(?!)").split()).replace("_", " ")
+        for role in ("adding ahead", "adding behind", "prepositions")
+    )
+    # A figure adds to an earlier one. Between the two words may stand whom it counts.
+    adding = rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
+    if language in _WITHOUT_SPACES:
+        adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
+    # Some words that say what is counted are other words in other languages.
+    harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
     roles = {
-        **_UNLESS_KNOWN,
+        # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
+        **dict.fromkeys(("disease", "damage", "election"), ".?"),
         **words,
         "read as": "|".join(rewritten or ["(?!)"]),
-        "more": f"{_increments(language)}|{words.get('more', '(?!)')}",
-        "harm": _harm(language),
+        "more": f"{adding}|{words.get('more', '(?!)')}",
+        "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
     return Cues(rewritten, Patterns({each: each for each in rewritten}, language), Patterns(roles, language))
-
-
-def _increments(language: str) -> str:
-    """Return the phrases by which a figure adds to an earlier one. Between the two may stand whom it counts."""
-    roles = TABLES.get(language, {}).get("beside", {})
-    ahead, behind, place = (
-        "|".join(roles.get(role, "(?!)").split()).replace("_", " ")
-        for role in ("adding ahead", "adding behind", "prepositions")
-    )
-    if language in _WITHOUT_SPACES:
-        return f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
-    return rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
-
-
-def _harm(language: str) -> str:
-    """Return the words by which a language says what is counted: some are other words in other languages."""
-    roles = TABLES.get(language, {}).get("counted", {})
-    words = "|".join(" ".join(roles.values()).split()).replace("*", "[^ ]*")
-    return f"{_AHEAD.get(language, '')}(?:{words or '(?!)'})"
-
-
-def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
-    """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
-    if not has_spaces:
-        return re.compile(phrases.replace("*", "[^ ]*"))
-    return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
 
 
 def has_died(behind: Sequence[str]) -> bool:

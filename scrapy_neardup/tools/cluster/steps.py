@@ -58,19 +58,15 @@ from scrapy_neardup.tools.cluster.tasks import (
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_documents, take
 from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS, Judged, OutputFormat, PageReader, document_of
 
+# Leads a document to its match.
+#
+# The address of the match, whether it is a copy of it, what share of its text the match has if it may be dropped, and
+# whether it is kept if its match is dropped.
 Link = tuple[int, bool, float | None, bool]
-"""Leads a document to its match.
 
-The address of the match, whether it is a copy of it, what share of its text the match has if it may be dropped, and
-whether it is kept if its match is dropped.
-"""
-
-_DOCUMENTS = 20_000  # of a task, about
-_FEWEST_TASKS = 16  # of a step
 _TOGETHER = 256  # documents that are sketched and written together
 _DECIDED = 4096  # documents whose pairs are in memory, and rows of Parquet that are written together
 _MOST_KNOWN = 16_384  # records, and originals of copies
-_IDS = "id", "match", "original"
 _COLUMNS = pa.schema(
     {
         **dict.fromkeys(("id", *VERDICT_FIELDS, "error"), pa.string()),
@@ -86,7 +82,7 @@ def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> Sta
     do = partial(do_tasks, client, tell)
     found = do(job, read_file, job.inputs)
     counts = sum(found, Stats())
-    tasks = counts["done"] // _DOCUMENTS + _FEWEST_TASKS
+    tasks = counts["done"] // 20_000 + 16  # of so many documents, about
     job = replace(
         job,
         lines_before=[*accumulate((stats["lines"] for stats in found), initial=0)],
@@ -220,7 +216,11 @@ def decide(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
     with writing(job.file("verdicts", number)) as add_verdicts, writing(job.file("links", number)) as add_links:
         while some := addresses[:_DECIDED]:
             addresses = addresses[_DECIDED:]
-            votes = _votes(job, some)
+            votes = defaultdict[int, list[tuple[int, bytes]]](list)  # what the shared keys of each candidate count
+            for pairs in job.rows("pairs", some.start, some.stop):
+                shared = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
+                for place, key, address, weight in zip(*(column.to_pylist() for column in shared.columns), strict=True):
+                    votes[place].append((weight, (key << 64 | address).to_bytes(16, "big")))
             read.cache_clear()  # what is mapped stays in memory: many records, here and there
             verdicts = []
             links = []
@@ -237,19 +237,6 @@ def decide(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
             add_verdicts(zip(*verdicts, strict=True))
             add_links((some, links))
     return counts
-
-
-def _votes(job: Job, addresses: range) -> dict[int, list[tuple[int, bytes]]]:
-    """Return how much the keys count that each of these documents shares with a candidate.
-
-    A candidate is named by its key and its address, 8 bytes each.
-    """
-    votes = defaultdict[int, list[tuple[int, bytes]]](list)
-    for pairs in job.rows("pairs", addresses.start, addresses.stop):
-        shared = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
-        for place, key, address, weight in zip(*(column.to_pylist() for column in shared.columns), strict=True):
-            votes[place].append((weight, (key << 64 | address).to_bytes(16, "big")))
-    return votes
 
 
 @lru_cache(_MOST_KNOWN)
@@ -308,7 +295,7 @@ def _completed(job: Job, verdicts: Iterator[tuple[Link | None, dict[str, Any]]])
             row["original_url"] = record.url.decode("utf-8", "replace") or None
             row["would_drop"], _ = _drop(policy, parts, link)
         if job.as_parquet:
-            row |= {name: str(row[name]) for name in _IDS if row[name] is not None}
+            row |= {name: str(row[name]) for name in ("id", "match", "original") if row[name] is not None}
         yield row
 
 

@@ -27,8 +27,6 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError, NearDupError, explain_failure
 
 _WAIT_SECONDS = 60  # for the first worker
-_NO_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # in workers: Ctrl-C is for the command
-_TOLD = 4  # lines of progress of a step
 _MOST_BYTES = 4 << 20  # of rows in memory
 _ERRORS = "surrogatepass"  # half characters in texts
 
@@ -38,8 +36,8 @@ STORED = pa.schema({"place": pa.uint64(), "record": pa.binary(), "document": pa.
 POSTINGS = pa.schema(dict.fromkeys(("place", "key", "address", "weight"), pa.uint64()))
 
 
+# What a task has counted, "done" documents among it.
 Stats = Counter[str]
-"""What a task has counted, "done" documents among it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +147,7 @@ def connected(address: str, workers: int) -> Client:
             "n_workers": workers,
             "threads_per_worker": 1,
             "dashboard_address": ":0",  # any port that is free
-            "preload": [_NO_SIGINT],
+            "preload": ["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],  # Ctrl-C is for the command
             "silence_logs": logging.CRITICAL,
         }
     try:
@@ -194,7 +192,7 @@ def do_tasks(
             name = Path(future.key).name
             raise NearDupError(f"{name}: {explain_failure(error)}; give the command again to go on") from error
         documents += future.result()["done"]
-        if done == len(paths) or done % (len(paths) // _TOLD + 1) == 0:
+        if done == len(paths) or done % (len(paths) // 4 + 1) == 0:
             seconds = time.perf_counter() - start
             speed = f", {documents / seconds:,.0f} documents a second" if documents else ""
             tell(f"{step.__name__}: {done} of {len(paths)} tasks in {seconds:.1f} s{speed}")

@@ -32,11 +32,7 @@ LONGEST_LINE = 16 << 20  # bytes of the longest line that is read, and about as 
 TOO_LONG = f"longer than {LONGEST_LINE >> 20} MB, which is the most that is read at once"
 CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 
-_SHORT_LINE = 1 << 14
 _CONTENT = "text", "html", "file"
-_HTML = ("text/html", "application/xhtml+xml")
-_SUCCESS = range(200, 300)
-_ROWS = 256  # of Parquet, at once
 _FIRST = 20  # entries; if none of them is a document, the file holds something else
 
 
@@ -124,7 +120,9 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
             for line in read(unpacked):
                 number = line.number
                 yield line
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except InputError:
+        raise
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:  # ValueError is of Parquet
         reason = getattr(error, "strerror", None) or error
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
@@ -190,7 +188,7 @@ def document_of_line(line: FeedLine, path: Path) -> RecordedDocument:
 
 def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
     # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
-    is_short = line.size < _SHORT_LINE
+    is_short = line.size < 1 << 14
     extra = {key: value for key, value in line.row.items() if is_short or not isinstance(value, list | dict)}
     given = extra.pop("id", None)
     if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
@@ -258,7 +256,11 @@ def _pages(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
     warc = needed("fastwarc.warc")
     for number, record in enumerate(warc.ArchiveIterator(file, parse_http=True, auto_decode="all"), 1):
         head = record.http_headers
-        is_page = head is not None and head.status_code in _SUCCESS and record.http_content_type in _HTML
+        is_page = (
+            head is not None
+            and head.status_code in range(200, 300)
+            and record.http_content_type in ("text/html", "application/xhtml+xml")
+        )
         if record.record_type != warc.WarcRecordType.response or not is_page:
             continue
         body = record.reader.read(MOST_HTML_BYTES + 1)
@@ -272,12 +274,9 @@ def _pages(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
 
 
 def _rows(file: IO[bytes]) -> Iterator[FeedLine]:
-    try:
-        batches = needed("pyarrow.parquet").ParquetFile(file).iter_batches(_ROWS)
-        for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
-            yield FeedLine(number, sum(len(each) for each in row.values() if isinstance(each, str)), row)
-    except ValueError as error:  # of Arrow
-        raise OSError(str(error)) from error
+    batches = needed("pyarrow.parquet").ParquetFile(file).iter_batches(256)
+    for number, row in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1):
+        yield FeedLine(number, sum(len(each) for each in row.values() if isinstance(each, str)), row)
 
 
 def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocument], list[str]]:

@@ -23,10 +23,8 @@ from scrapy_neardup.document import counted_names, with_id
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
 
-_PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
 _FIRST = 512  # texts: a small file is done before a worker has started
-_MOST_IDS = 500_000  # some 128 MB
 VERDICT_FIELDS = [each.name for each in fields(Verdict) if each.name != "id"]
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
@@ -67,7 +65,7 @@ class PageReader(AbstractContextManager["PageReader"]):
         self._extraction = ExtractionProcesses(options, workers)
         self._sketching = ExtractionProcesses(options._replace(extractor=None), workers)  # they import no extractor
         self._canonical = CanonicalUrls()
-        self._most_ahead = _PAGES_AHEAD * workers
+        self._most_ahead = 128 * workers  # so they go on while documents are judged; fewer if pages are long
         self._sketches = options.sketching is not None
         self._first = _FIRST
 
@@ -105,8 +103,7 @@ class PageReader(AbstractContextManager["PageReader"]):
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
             return _failed(short, error), None, 0
-        page = RecordedPage(short, "", canonical=canonical, head=head)
-        return page, text, len(html)
+        return RecordedPage(short, "", canonical=canonical, head=head), text, len(html)
 
 
 def _finished(page: RecordedPage, coming: Future[Extracted] | None) -> RecordedPage:
@@ -223,7 +220,7 @@ class OutputFormat:
     To bound memory, the ids that were not written for the longest time are forgotten.
     """
 
-    def __init__(self, most_ids: int = _MOST_IDS) -> None:
+    def __init__(self, most_ids: int = 500_000) -> None:  # some 128 MB
         self._ids: OrderedDict[str, str | int] = OrderedDict()
         self._most_ids = most_ids
 

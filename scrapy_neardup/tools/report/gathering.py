@@ -44,8 +44,6 @@ from scrapy_neardup.tools.report.rows import (
     clean_text,
 )
 
-Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
-
 MOST_PROBLEMS = 20  # listed; the others are counted
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
@@ -138,7 +136,7 @@ def gather(
     documents: Sequence[Path] = (),
     dropped: Sequence[Path] = (),
     *,
-    track: Track = iter,
+    track: Callable[[Iterable[FeedLine]], Iterator[FeedLine]] = iter,
 ) -> Gathered:
     """Read everything but the texts. Raise InputError if a file cannot be read at all.
 
