@@ -17,6 +17,7 @@ from urllib.parse import (
 import xxhash
 
 from scrapy_neardup.evidence.sources import LONGEST_URL, USUAL_PORTS, ascii_host, host_of, remembered, source_of
+from scrapy_neardup.exceptions import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -100,9 +101,9 @@ def url_identity(url: str) -> str:
 
 
 def require_page(url: str) -> str:
-    """Return the identity of the page that a url names. Raise ValueError if it is no web address."""
+    """Return the identity of the page that a url names. Raise InputError, a ValueError, if it is no web address."""
     if not (identity := url_identity(url)):
-        raise ValueError(f"{url!r} is not a web address such as https://example.com/page")
+        raise InputError(f"{url!r} is not a web address such as https://example.com/page")
     return identity
 
 

@@ -79,7 +79,6 @@ class JsonLinesFeed:
         self._setting = setting
         self._is_packed = packed
         self._is_daily = is_daily
-        self._has_begun = False
         self._has_failed = False
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
@@ -101,7 +100,7 @@ class JsonLinesFeed:
     def put(self, row: Mapping[str, Any]) -> bool:
         """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
 
-        The first line and the first failure are logged.
+        The first failure is logged, and where the lines are written.
         """
         try:
             # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
@@ -114,9 +113,6 @@ class JsonLinesFeed:
                 logger.error("%s: a line cannot be written: %s", self._setting, _without_login(error))
             self._has_failed = True
             return False
-        if not self._has_begun:
-            logger.info("%s: lines are written to %s", self._setting, self._shown_uri)
-        self._has_begun = True
         return True
 
     async def close(self) -> None:
@@ -141,6 +137,7 @@ class JsonLinesFeed:
                 self._file = self._storage.open(self._crawler.spider)
             finally:
                 os.umask(mask)
+            logger.info("%s: lines are written to %s", self._setting, self._shown_uri)
             if self._is_packed:
                 self._gzip = gzip.GzipFile("", "wb", _PACKING_LEVEL, self._file)
         return self._gzip or self._file

@@ -87,22 +87,19 @@ class Knowledge:
     """
 
     def __init__(self, sketcher: Sketcher, learned: Learned, breaker: Breaker) -> None:
-        self._lock = sketcher.lock
-        self._frequencies = sketcher.all_frequencies
-        self._boilerplate = sketcher.boilerplate
-        self._means = sketcher.vector_means
+        self._sketcher = sketcher
         self._learned = learned
         self._breaker = breaker
 
     async def exchange(self, *, everything: bool = False, least: int = BLOCK) -> None:
         """Exchange what enough documents have taught, or everything. Add only means of at least so many documents."""
-        for kind, frequencies in self._frequencies.items():
+        for kind, frequencies in self._sketcher.all_frequencies.items():
             # The more is known, the less often it is asked.
             is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
             if (everything or is_due) and not self._breaker.is_open:
                 await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
-        learned = self._boilerplate
-        if learned and (everything or learned.pending >= _SHARED_TOGETHER or self._means.is_due):
+        learned = self._sketcher.boilerplate
+        if learned and (everything or learned.pending >= _SHARED_TOGETHER or self._sketcher.vector_means.is_due):
             await self._exchange_boilerplate(least=least)
 
     async def meet(self, documents: Sequence[Document]) -> Sequence[Document]:
@@ -110,14 +107,14 @@ class Knowledge:
 
         Return the documents with what is known of the clocks of their sources.
         """
-        boilerplate = self._boilerplate
+        boilerplate = self._sketcher.boilerplate
         if boilerplate is None:
             return documents
         sources = boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
-        means = self._means.unmet(packed_language(each.language) for each in documents if each.vector)
+        means = self._sketcher.vector_means.unmet(packed_language(each.language) for each in documents if each.vector)
         if sources or means:
             await self._exchange_boilerplate([*sources, *means])
-        with self._lock:
+        with self._sketcher.lock:
             wrong = {
                 each.source
                 for each in documents
@@ -127,29 +124,29 @@ class Knowledge:
 
     def discard_learned(self) -> None:
         """Forget the counts and lines that the store does not know yet."""
-        with self._lock:
-            for frequencies in self._frequencies.values():
+        with self._sketcher.lock:
+            for frequencies in self._sketcher.all_frequencies.values():
                 frequencies.take_pending()
-            if self._boilerplate is not None:
-                self._boilerplate.take_pending()
-            self._means.take_pending(1)
+            if self._sketcher.boilerplate is not None:
+                self._sketcher.boilerplate.take_pending()
+            self._sketcher.vector_means.take_pending(1)
 
     async def _add_frequencies(self, kind: str, frequencies: Frequencies) -> None:
         """Add what was counted here to the store's sum, and go on with this sum."""
-        with self._lock:
+        with self._sketcher.lock:
             pending = frequencies.take_pending()
         try:
             total = await self._learned.add_frequencies(kind, pending)
-            with self._lock:
+            with self._sketcher.lock:
                 frequencies.replace(total)
         except BaseException:
-            with self._lock:
+            with self._sketcher.lock:
                 frequencies.give_back(pending)
             raise
 
     async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, least: int = BLOCK) -> None:
-        if self._boilerplate is not None and not self._breaker.is_open:
-            exchanged = self._add_boilerplate(self._boilerplate, new_sources, least)
+        if self._sketcher.boilerplate is not None and not self._breaker.is_open:
+            exchanged = self._add_boilerplate(self._sketcher.boilerplate, new_sources, least)
             await self._breaker.ask(exchanged, "Learned boilerplate")
 
     async def _add_boilerplate(self, boilerplate: SourceBoilerplate, new_sources: Iterable[bytes], least: int) -> None:
@@ -158,15 +155,15 @@ class Knowledge:
         Also take over the boilerplate and the means under the keys ``new_sources``. Only means of at least so many
         documents are added.
         """
-        with self._lock:
+        with self._sketcher.lock:
             pending = boilerplate.take_pending()
-            means = self._means.take_pending(least)
+            means = self._sketcher.vector_means.take_pending(least)
         exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
         try:
             found = await self._learned.exchange_boilerplate(exchanged)
         except BaseException:
-            with self._lock:
+            with self._sketcher.lock:
                 boilerplate.give_back(pending)
             raise
-        with self._lock:
-            boilerplate.merge(self._means.merge(found))
+        with self._sketcher.lock:
+            boilerplate.merge(self._sketcher.vector_means.merge(found))

@@ -270,10 +270,7 @@ class Ask:
         return report if story.levels else {**report, "id": story.id, "level": None}
 
     async def _of_page(self, url: str) -> dict[bytes, Record]:
-        try:
-            page = page_hash(require_page(url))
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        page = page_hash(require_page(url))
         _, found = await self._look(url=url)
         return {key: record for key, record in found.items() if record.url_hash == page}
 
