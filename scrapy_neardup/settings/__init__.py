@@ -175,7 +175,8 @@ class NearDupSettings:
     """
 
     extract_workers: int = setting(1, values.number(int, 1, 256))
-    """How many worker processes extract pages: at most one for each core that the crawl may use.
+    """How many worker processes extract pages: at most one for each core that the crawl may use. One starts with the
+    crawl, unless ``NEARDUP_EXTRACTOR`` is None; the others start with pages.
 
     A process imports your extractor by its path, so the extractor must be in a module, and shares no objects with the
     spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).
