@@ -186,8 +186,7 @@ def _number_or_moment(text: str) -> float | datetime:
     text = _OFFSET.sub(r" \1", text)  # dateutil reads GMT+2 as POSIX does, two hours behind
     # What the text does not say comes from the default. In 03/04/2020 day and month may change places.
     first: datetime = parse(text, default=datetime(2000, 1, 1), tzinfos=_zone)
-    is_by_year = text[:4].isdecimal()
-    if first != parse(text, default=datetime(2001, 2, 2), tzinfos=_zone, dayfirst=not is_by_year):
+    if first != parse(text, default=datetime(2001, 2, 2), tzinfos=_zone, dayfirst=not text[:4].isdecimal()):
         raise ValueError
     return first
 

@@ -155,8 +155,7 @@ def rarest_names(
     of_tolls = []
     for kind, value in islice(tolls, _MOST_TOLLS):
         if value >= _LARGEST_EXACT:  # a large value is rounded
-            steps = int(50 * math.log(value / _LARGEST_EXACT))
-            value = min(_VALUES - 1, _LARGEST_EXACT + steps)
+            value = min(_VALUES - 1, _LARGEST_EXACT + int(50 * math.log(value / _LARGEST_EXACT)))
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
     looked_up = [
         *of_tolls,

@@ -160,8 +160,7 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
         yield Difference("negation", denied[0].printed, "")
     pieces = piece_of(gone), piece_of(came)
     if pieces[0] != pieces[1]:
-        kind = next(each.kind for each in pieces if each)
-        yield Difference(kind, printed_words(gone), printed_words(came))
+        yield Difference(next(each.kind for each in pieces if each), printed_words(gone), printed_words(came))
     yield from _times_and_units(gone, came)
 
 

@@ -277,8 +277,7 @@ class Batch(Part):
         """
         left: Sequence[CheckedDocument] = self.documents
         for _ in range(10):  # then everything is read again
-            joins = [each.decision.join for each in left if each.decision.join]
-            await self._stories.read(self._client, joins)
+            await self._stories.read(self._client, [each.decision.join for each in left if each.decision.join])
             commits = {each: commit for each in left if (commit := self._commit_of(each))}
             results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
             for each in left:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import cast
 
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.vectors import BLOCK
 from scrapy_neardup.index.events import ENDED_SECONDS
 from scrapy_neardup.index.layout import Part, swaps
@@ -14,7 +13,6 @@ from scrapy_neardup.records.learned import (
     MOST_LINES,
     MOST_SOURCE_DOCUMENTS,
     NOTHING,
-    Frequencies,
     KnownBoilerplate,
     add_counts,
 )
@@ -97,7 +95,19 @@ class Knowledge:
             # The more is known, the less often it is asked.
             is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
             if (everything or is_due) and not self._breaker.is_open:
-                await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
+                with self._sketcher.lock:
+                    pending = frequencies.take_pending()
+                total = None
+                try:
+                    total = await self._breaker.ask(
+                        self._learned.add_frequencies(kind, pending), "Document frequencies"
+                    )
+                finally:
+                    with self._sketcher.lock:
+                        if total is None:
+                            frequencies.give_back(pending)
+                        else:
+                            frequencies.replace(total)
         learned = self._sketcher.boilerplate
         if learned and (everything or learned.pending >= _SHARED_TOGETHER or self._sketcher.vector_means.is_due):
             await self._exchange_boilerplate(least=least)
@@ -131,39 +141,25 @@ class Knowledge:
                 self._sketcher.boilerplate.take_pending()
             self._sketcher.vector_means.take_pending(1)
 
-    async def _add_frequencies(self, kind: str, frequencies: Frequencies) -> None:
-        """Add what was counted here to the store's sum, and go on with this sum."""
-        with self._sketcher.lock:
-            pending = frequencies.take_pending()
-        try:
-            total = await self._learned.add_frequencies(kind, pending)
-            with self._sketcher.lock:
-                frequencies.replace(total)
-        except BaseException:
-            with self._sketcher.lock:
-                frequencies.give_back(pending)
-            raise
-
     async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, least: int = BLOCK) -> None:
-        if self._sketcher.boilerplate is not None and not self._breaker.is_open:
-            exchanged = self._add_boilerplate(self._sketcher.boilerplate, new_sources, least)
-            await self._breaker.ask(exchanged, "Learned boilerplate")
-
-    async def _add_boilerplate(self, boilerplate: SourceBoilerplate, new_sources: Iterable[bytes], least: int) -> None:
         """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
 
         Also take over the boilerplate and the means under the keys ``new_sources``. Only means of at least so many
         documents are added.
         """
+        boilerplate = self._sketcher.boilerplate
+        if boilerplate is None or self._breaker.is_open:
+            return
         with self._sketcher.lock:
             pending = boilerplate.take_pending()
             means = self._sketcher.vector_means.take_pending(least)
         exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
+        found = None
         try:
-            found = await self._learned.exchange_boilerplate(exchanged)
-        except BaseException:
+            found = await self._breaker.ask(self._learned.exchange_boilerplate(exchanged), "Learned boilerplate")
+        finally:
             with self._sketcher.lock:
-                boilerplate.give_back(pending)
-            raise
-        with self._sketcher.lock:
-            boilerplate.merge(self._sketcher.vector_means.merge(found))
+                if found is None:
+                    boilerplate.give_back(pending)
+                else:
+                    boilerplate.merge(self._sketcher.vector_means.merge(found))

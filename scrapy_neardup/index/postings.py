@@ -265,8 +265,7 @@ class Postings:
             if each.own.is_crowded:
                 each.own = next(one for one in each.generations if one.start == each.own.start)
             if each.own.name not in self._bits:
-                slices = self._layout.slices(each.second)
-                await self._bits.choose(client, each.own, slices, len(each.keys.weights))
+                await self._bits.choose(client, each.own, self._layout.slices(each.second), len(each.keys.weights))
             each.own.bits = self._bits[each.own.name]
 
     def find(self, new: Neighbourhood, window: int) -> list[bytes]:

@@ -62,8 +62,6 @@ DELIVERED = 0
 WITHDRAWN = IS_DROPPED - 1
 LARGEST_RUN = WITHDRAWN - 1  # so ``WITHDRAWN`` is the number of no run
 
-State = Literal["delivered", "on its way", "dropped", "withdrawn"]
-
 
 class Life(int):
     """How far a document has come: the number ``packed_life`` of its record.
@@ -73,7 +71,7 @@ class Life(int):
     """
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["delivered", "on its way", "dropped", "withdrawn"]:
         if self >= IS_DROPPED:
             return "dropped"
         if self == WITHDRAWN:

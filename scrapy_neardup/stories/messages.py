@@ -49,13 +49,20 @@ def message_of(report: Mapping[str, Any]) -> Message:
     if level in ("watch", "breaking") and claim.endswith(UNCONFIRMED):
         new.insert(0, claim)
     said_by = summary.removeprefix(f"{new[0]}: ") if new else ""
+    measures = report.get("measures") or {}
+    coverage = coverage_words(
+        measures.get("sources", 0),
+        measures.get("sites", 0),
+        report.get("items", 0),
+        measures.get("sources_with_copies", 0),
+    )
     headlines = (_line(report.get(name) or "", 250) for name in ("headline", "url"))
     story = report.get("story")
     lines = (
         next(filter(None, headlines), "an event without a title"),
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
         _quotation(report),
-        _coverage(report),
+        " · ".join(filter(None, (coverage, report.get("section")))),
         f"Also: {known}" if known else "",
         *_links(report),
         " · ".join(filter(None, (_local_time(report), f"story {story}" if story else ""))),
@@ -87,13 +94,6 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
     if report.get("rule") == "count":
         return f"{counted(measures.get('items_in_4_hours', 0), 'item')} within four hours"
     return f"{counted(measures.get('new_sources_in_an_hour', 0), 'source')} within an hour"
-
-
-def _coverage(report: Mapping[str, Any]) -> str:
-    measures = report.get("measures") or {}
-    papers, sites, reprints = (measures.get(name, 0) for name in ("sources", "sites", "sources_with_copies"))
-    section = report.get("section")
-    return coverage_words(papers, sites, report.get("items", 0), reprints) + (f" · {section}" if section else "")
 
 
 def _links(report: Mapping[str, Any]) -> Iterator[str]:
