@@ -64,7 +64,7 @@ from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS, Judged, OutputFormat
 # whether it is kept if its match is dropped.
 Link = tuple[int, bool, float | None, bool]
 
-_TOGETHER = 256  # documents that are sketched and written together
+_TOGETHER = 256  # documents that are sketched and written together, or decided with the same files in memory
 _DECIDED = 4096  # documents whose pairs are in memory, and rows of Parquet that are written together
 _MOST_KNOWN = 16_384  # records, and originals of copies
 _COLUMNS = pa.schema(
@@ -221,10 +221,11 @@ def decide(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
                 shared = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
                 for place, key, address, weight in zip(*(column.to_pylist() for column in shared.columns), strict=True):
                     votes[place].append((weight, (key << 64 | address).to_bytes(16, "big")))
-            read.cache_clear()  # what is mapped stays in memory: many records, here and there
             verdicts = []
             links = []
             for address in some:
+                if address % _TOGETHER == 0:
+                    read.cache_clear()  # what is mapped stays in memory: many records, here and there
                 given, record = _record_at(job, address)
                 place, values = job.value_at("stored", "document", address)
                 candidates = {each[:8]: int.from_bytes(each[8:], "big") for each in choose_candidates(votes[address])}
