@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from urllib.parse import urlsplit
 
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
@@ -137,7 +136,7 @@ class Pair:
         )
 
     def _side(self, record: Record, text: StoredText) -> Side:
-        host = urlsplit(record.url.decode("utf-8", "replace")).netloc
+        host = record.url.decode("utf-8", "replace").partition("//")[2].partition("/")[0]  # it may be no valid url
         return Side(text.title, text.text, host, record.language_code)
 
     @cached_property

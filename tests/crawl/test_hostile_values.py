@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 from projects import HAS_REACTORLESS
@@ -140,6 +140,7 @@ needs_no_reactor = pytest.mark.skipif(not HAS_REACTORLESS, reason="this Scrapy n
 def test_an_item_passes_with_any_values(crawling: Crawling) -> None:
     @examples(300)
     @given(st.lists(ITEMS, min_size=1, max_size=4), BODIES, CHARSETS)
+    @example([{"text": PROSE + each, "url": f"http://[{each}"} for each in ("one", "two")], b"", "utf-8")
     def passes(items: list[dict[str, Any]], body: bytes, charset: str) -> None:
         passed = crawling.items(response_of(body, charset), [dict(item) for item in items])
         assert len(passed) == len(items)

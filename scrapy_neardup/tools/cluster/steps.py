@@ -216,11 +216,7 @@ def decide(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
     with writing(job.file("verdicts", number)) as add_verdicts, writing(job.file("links", number)) as add_links:
         while some := addresses[:_DECIDED]:
             addresses = addresses[_DECIDED:]
-            votes = defaultdict[int, list[tuple[int, bytes]]](list)  # what the shared keys of each candidate count
-            for pairs in job.rows("pairs", some.start, some.stop):
-                shared = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
-                for place, key, address, weight in zip(*(column.to_pylist() for column in shared.columns), strict=True):
-                    votes[place].append((weight, (key << 64 | address).to_bytes(16, "big")))
+            votes = _votes(job, some)
             verdicts = []
             links = []
             for address in some:
@@ -238,6 +234,19 @@ def decide(job: Job, number: int, bounds: tuple[int, int]) -> Stats:
             add_verdicts(zip(*verdicts, strict=True))
             add_links((some, links))
     return counts
+
+
+def _votes(job: Job, addresses: range) -> dict[int, list[tuple[int, bytes]]]:
+    """Return how much the keys count that each of these documents shares with a candidate.
+
+    A candidate is named by its key and its address, 8 bytes each.
+    """
+    votes = defaultdict[int, list[tuple[int, bytes]]](list)
+    for pairs in job.rows("pairs", addresses.start, addresses.stop):
+        shared = pairs.group_by(["place", "key", "address"]).aggregate([("weight", "sum")])
+        for place, key, address, weight in zip(*(column.to_pylist() for column in shared.columns), strict=True):
+            votes[place].append((weight, (key << 64 | address).to_bytes(16, "big")))
+    return votes
 
 
 @lru_cache(_MOST_KNOWN)
