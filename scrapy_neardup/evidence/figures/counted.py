@@ -78,7 +78,7 @@ _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
 _ARABIC_PREFIX = re.compile("[وفب]?ال|[وفب]")  # "and", "in" or "for", and "the" are written with a word
 CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
-_CLAUSE = 8  # characters
+CLAUSE = 8  # characters
 
 
 class Meaning(NamedTuple):
@@ -173,7 +173,9 @@ def nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -
         distance += 1
         meaning = meaning_of(token[near] if token > CUT else token)
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
-            return place, distance, _of_victims(meaning, tokens[place + 1 : place + 2])
+            # What the next word says of victims: "deadly victims", "korban luka".
+            is_of_victims = meaning.kind is FigureKind.VICTIMS and place + 1 < len(tokens)
+            return place, distance, (meaning_of(tokens[place + 1]) if is_of_victims else None) or meaning
     return None
 
 
@@ -186,14 +188,8 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
-def _of_victims(meaning: Meaning, following: Sequence[str]) -> Meaning:
-    """Return the meaning of a word, which is that of the next word for victims: "deadly victims", "korban luka"."""
-    found = meaning_of(following[0]) if following and meaning.kind is FigureKind.VICTIMS else None
-    return found or meaning
-
-
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    found = nearest_meaning(tokens, others, slice(_CLAUSE))
+    found = nearest_meaning(tokens, others, slice(CLAUSE))
     if found is None:
         return None
     place, distance, meaning = found
@@ -223,7 +219,7 @@ def _is_mention(word: str, before: Sequence[str]) -> bool:
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     clause = tuple(takewhile(lambda token: token not in (COMMA, "("), tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
-    found = nearest_meaning(clause, others, slice(-_CLAUSE, None))
+    found = nearest_meaning(clause, others, slice(-CLAUSE, None))
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found

@@ -8,10 +8,18 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile, zip_longest
 
-from scrapy_neardup.evidence.figures.counted import PEOPLE, PERSONS, FigureKind, Meaning, meaning_of, nearest_meaning
+from scrapy_neardup.evidence.figures.counted import (
+    CLAUSE,
+    PEOPLE,
+    PERSONS,
+    FigureKind,
+    Meaning,
+    meaning_of,
+    nearest_meaning,
+)
 from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
 from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
-from scrapy_neardup.evidence.figures.toll_words import CLAUSE, ENDS, MARKS, Cues, has_died
+from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _GAP = 2  # tokens between an old value and the new one
@@ -130,7 +138,9 @@ def newest_values(
         if each not in old:
             newest.append(each)
     least = min((float(each.figure.value) for each in old if is_plain(each.figure.value)), default=0.0)
-    return newest, is_correction or any(_is_below(each, least) for each in newest)
+    # The dead and the injured do not become fewer.
+    of_harm = [each.figure.value for each in newest if each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED)]
+    return newest, is_correction or any(is_plain(value) and float(value) < least for value in of_harm)
 
 
 def _counted_as_others(
@@ -192,9 +202,3 @@ def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tu
 def _counts_people(words: Sequence[str], each: Placed) -> bool:
     following = words[each.end]
     return each.figure.kind == PEOPLE or following in PERSONS or following.startswith(_PERSON_SIGNS)
-
-
-def _is_below(each: Placed, old: float) -> bool:
-    """Decide whether a figure is lower than an old value, although the dead and the injured do not become fewer."""
-    kind, value = each.figure.kind, each.figure.value
-    return kind in (FigureKind.DEAD, FigureKind.INJURED) and is_plain(value) and float(value) < old
