@@ -296,6 +296,12 @@ async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: N
     assert (third.match, third.kind, third.would_drop) == (second.id, "revisit", True)
 
 
+async def test_a_changed_notice_tells_its_new_sentences(detector: NearDupDetector) -> None:
+    await judge(detector, "The ferry to Skerrow is late.", url=URL, at=START)
+    second = await judge(detector, "The pier of Skerrow is shut for all guests today.", url=URL, at=START + 3600)
+    assert (second.status, second.news) == ("update", ("The pier of Skerrow is shut for all guests today.",))
+
+
 async def test_the_clock_of_a_source_is_wrong_for_all_processes_once_it_gives_a_time_that_is_yet_to_come(
     tmp_path: Path,
 ) -> None:

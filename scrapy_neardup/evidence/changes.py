@@ -7,17 +7,17 @@ however these are written. What is not sure is no line: its sentence is in the n
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import dropwhile, product, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
-from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, meaning_of
+from scrapy_neardup.evidence.figures.counted import HARMED, LABELS, SILENT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
-from scrapy_neardup.evidence.figures.tolls import Toll, cached_tolls_of
+from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.page_lines import Side, words_of
 from scrapy_neardup.evidence.replacements import printed_words
 from scrapy_neardup.evidence.sentence_values import (
@@ -69,8 +69,8 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
             line = f"{label}: {_value_of(before, partner)} -> {_value_of(after, text)}"
             is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
             changes.setdefault((before.token.value, after.token.value), Change(one_line(line, _LONGEST_LINE), is_toll))
-    for known, newest in _newest_toll(new, old):
-        changes.setdefault((known, newest), Change(f"dead: {known} -> {newest}", is_toll=True))
+    for kind, known, newest in () if _name_others(new, old) else _newest_tolls(new, old):
+        changes.setdefault((known, newest), Change(f"{LABELS[kind]}: {known} -> {newest}", kind in HARMED))
     return tuple({each.line: each for each in changes.values()}.values())
 
 
@@ -209,20 +209,43 @@ def _value_of(value: Value, text: str) -> str:
     return shown[0].lower() + shown[1:] if value.is_bounded else shown
 
 
-def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
-    """Yield the tolls of the dead if they rose or are corrected: the greatest of title and first sentences.
+def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
+    """Yield the kinds of the tolls that rose or are corrected, with both values.
 
-    The others are parts of it. A lower toll in other words may be that of a part: "seven died in 24 hours".
+    Of two sources only the dead are compared.
     """
-    known, newest = _highest_toll(old), _highest_toll(new)
-    is_corrected = newest < known and any(each.is_correction for each in _tolls_of_dead(new))
-    is_risen = 0 < known < newest <= _MOST_GROWTH * (1 + known)
-    if not (is_risen or is_corrected) or not newest or _name_others(new, old):
-        return
-    is_told = str(newest) in _told_dead(old.title, old.text, old.language)
-    if is_told or str(known) in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]:
-        return  # "14 here, 29 in all"
-    yield str(known), str(newest)
+    olds, news = map(_tolls_of_head, (old, new))
+    before, after = map(_totals, (olds, news))
+    kinds = {FigureKind.DEAD}
+    if new.source == old.source != "":
+        kinds = {kind for kind in FigureKind if kind < FigureKind.OTHER}
+        after = _sums(before, olds, news) | after
+    corrected = {each.kind for each in news if each.is_correction}
+    for kind in sorted(kinds & before.keys() & after.keys()):
+        known = before[kind]
+        newest = after[kind]
+        is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
+        if is_new and not _is_part(kind, str(known), str(newest), new, old):
+            yield kind, str(known), str(newest)
+
+
+def _totals(tolls: Iterable[Toll]) -> dict[int, Decimal]:
+    """Return the greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours"."""
+    return {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
+
+
+def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[Toll]) -> dict[int, Decimal]:
+    """Return the totals of a source to which its new text adds what the old one did not: "two more"."""
+    told = {(each.kind, each.low) for each in olds if each.is_increment}
+    more = {each.kind: each.low for each in news if each.is_increment and (each.kind, each.low) not in told}
+    return {kind: before[kind] + more[kind] for kind in before.keys() & more.keys()}
+
+
+def _is_part(kind: int, known: str, newest: str, new: Side, old: Side) -> bool:
+    """Decide whether one of two tolls is a part of the other one: "14 here, 29 in all"."""
+    told = [each.value for each in figures_of(old.title, old.text, old.language) if each.kind == kind]
+    first = [each.value for each in figures_of("", new.text[:_LONGEST_HEAD], new.language) if each.kind == kind][:1]
+    return newest in told or known in first
 
 
 def _name_others(new: Side, old: Side) -> bool:
@@ -232,18 +255,10 @@ def _name_others(new: Side, old: Side) -> bool:
     return all(of_titles) and of_titles[0].isdisjoint(of_titles[1])
 
 
-def _highest_toll(side: Side) -> Decimal:
+def _tolls_of_head(side: Side) -> list[Toll]:
     head = f"{side.title}\n{side.text[:_LONGEST_HEAD]}"
-    totals = (each for each in _tolls_of_dead(side) if not each.is_increment)
-    return max((each.low for each in totals if each.text[:_LONGEST_HEAD] in head), default=Decimal(0))
-
-
-def _tolls_of_dead(side: Side) -> list[Toll]:
-    return [each for each in cached_tolls_of(side.title, side.text, side.language) if each.kind is FigureKind.DEAD]
-
-
-def _told_dead(title: str, text: str, language: str) -> list[str]:
-    return [each.value for each in figures_of(title, text, language) if each.kind == FigureKind.DEAD]
+    tolls = tolls_of(side.title, side.text, side.language)
+    return [each for each in tolls if each.text[:_LONGEST_HEAD] in head and not each.is_vague]
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:

@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import SAME_ARTICLE
-from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed
+from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed, news_of_notice
 from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, any_applies, best_match, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
@@ -163,6 +163,7 @@ class Judge:
             would_drop=would_drop,
             story=match.story,
             changes=tuple(change.line for change in changes),
+            news=news_of_notice(document, version) if status == "update" else (),
             id=document.id,
         )
         return verdict, findings

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import LEAST_COSINE, shared_names, shared_tolls
-from scrapy_neardup.evidence.news import own_sentences
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, own_sentences
 from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import publisher_of
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, NO_TOPIC, shared_terms, shared_words, topic_cosine
@@ -83,7 +82,6 @@ def join_of(
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
-    comparisons = [each.pair.comparison for each in (match, page) if each and each.pair.comparison]
     url, title = (match.original_url, match.original_title) if is_first else ("", "")
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
@@ -115,7 +113,7 @@ def join_of(
         counted_at=document.counted_second,
         document=document,
         language=match.pair.new.language_code,
-        sentences=_own_sentences(document, match, comparisons),
+        sentences=_own_sentences(document, match, page),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
 
@@ -132,12 +130,20 @@ def _are_editions(document: Document, match: Match, verdict: Verdict, source_of:
     return document.source.partition(".")[0] == source_of(match.original_url).partition(".")[0]
 
 
-def _own_sentences(document: Document, match: Match, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+def _own_sentences(document: Document, match: Match, page: Match | None) -> tuple[str, ...]:
     """Return the sentences that may be news. Nobody knows which are in a report in another language."""
     pair = match.pair
     if pair.same_text or (match.related and pair.old.language_code != pair.new.language_code):
         return ()
+    comparisons = [each.pair.comparison for each in (match, page) if each and each.pair.comparison]
     return own_sentences(document.text, pair.new.learned, comparisons)
+
+
+def news_of_notice(document: Document, match: Match) -> tuple[str, ...]:
+    """Return what a changed page tells if its text is too short to join a story, which would tell its news."""
+    if not match.pair.new.is_too_short:
+        return ()
+    return tuple(one_line(each, LONGEST_NEWS) for each in _own_sentences(document, match, None)[:MOST_NEWS])
 
 
 def _has_many(read: Document | StoredText | None, size: int) -> bool:

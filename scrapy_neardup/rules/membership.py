@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
-from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
+from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.news import new_terms
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.packing import split
@@ -208,7 +208,7 @@ def _note_figures(
     owner = owner_hash(member.owner)
     if owner == NO_OWNER:
         return
-    tolls = cached_tolls_of(text.title, text.text, member.language)
+    tolls = tolls_of(text.title, text.text, member.language)
     note(ledger, tolls, owner, bytes.fromhex(member.id), time)
     begins = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
     if any(each.kind in PEOPLE_HARMED and each.text[:_OPENING] in begins for each in tolls):

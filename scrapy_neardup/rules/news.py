@@ -7,7 +7,7 @@ from time import gmtime
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE
 from scrapy_neardup.evidence.figures.figure import find_figures
-from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
+from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by
 from scrapy_neardup.evidence.tokens import tokens_of
@@ -32,7 +32,7 @@ def with_news(
     tolls = {(each.kind, each.low) for each in ledger.printed}
     if not counters.joined and first_text is not None:
         told[:] = told_by(first_text.title, first_text.text, join.first.language)
-        first_tolls = cached_tolls_of(first_text.title, first_text.text, join.first.language)
+        first_tolls = tolls_of(first_text.title, first_text.text, join.first.language)
         tolls |= {(each.kind, float(each.low)) for each in first_tolls}
         lead = find_lead(first_text.title, first_text.text)
         join = replace(join, first=replace(join.first, news=(lead,) if lead else ()))
@@ -55,19 +55,22 @@ def _news_of(
     """Return the news of a document. ``first`` is the text of the story's first document."""
     is_version = join.member.status != "related"
     kinds = {kind for kind, _ in tolls}
-    new_tolls = {
-        (kind, str(each.low))
-        for each in cached_tolls_of(document.title, document.text, document.language)
+    new_tolls = [
+        each
+        for each in tolls_of(document.title, document.text, document.language)
         if not each.is_vague
-        and (each.kind, float(each.low)) not in tolls
+        and (each.is_increment or (each.kind, float(each.low)) not in tolls)
         and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
         and (each.low < _LARGE or new_terms(f"{each.low:f}", told, ""))
-        for kind in (each.kind, PEOPLE)  # "six students were crushed"
-    }
+    ]
+    values = {
+        (kind, str(each.low)) for each in new_tolls for kind in (each.kind, PEOPLE)
+    }  # "six students were crushed"
     new_values = [
         each
         for each in join.sentences
-        if new_tolls and any((one.kind, one.value) in new_tolls for one in find_figures(each, join.language))
+        if any(toll.text in each for toll in new_tolls)
+        or (values and any((one.kind, one.value) in values for one in find_figures(each, join.language)))
     ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)

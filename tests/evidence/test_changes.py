@@ -41,21 +41,17 @@ TOLD = [
     ("ko", "축제에는 관람객 {3만|4만} 5천 명이 다녀갔다.", "people: 35000 -> 45000"),
     (
         "en",
-        "Officers may search under {sections 35, 37, 160, 173, and 174|sections 35, 160, 273, & 174} of the act.",
+        "Search under {sections 35, 37, 160, 173, and 174|sections 35, 160, 273, & 174} now.",
         "sections: 173 -> 273",
     ),
     (
         "en",
-        "Under Part I {Sections|Section} 7, 9 and 11 and Part II {Sections 21, 22|Section 21, 27} the city may act.",
+        "By Part I {Sections|Section} 7, 9 and 11, II {Sections 21, 22|Section 21, 27} we act.",
         "Section: 22 -> 27",
     ),
     ("en", "Experts say over {136|120} pupils sat in the hall.", "pupils sat: over 136 -> over 120"),
     ("en", "The dam may hold {about 150mm|above 100 mm} of rain.", "hold: about 150 mm -> above 100 mm"),
-    (
-        "en",
-        "He was arrested on Wednesday {15th June 2021|June14}, after days of watching the shop.",
-        "arrested on: Wednesday 15 June 2021 -> Wednesday June 14",
-    ),
+    ("en", "Seen on Sunday {15th June 2021|June14}.", "Seen on: Sunday 15 June 2021 -> Sunday June 14"),
     ("en", "The storm in numbers:\n4 dead, {30|50} hurt, 5 missing", "injured: 30 -> 50"),
     (
         "en",
@@ -74,28 +70,12 @@ TOLD = [
         "وتكون حركة الرياح شرقية بسرعة {15 - 35|10 - 30} كم/ساعة ، وارتفاع الموج متر.",
         "شرقية بسرعة: 15-35 كم -> 10-30 كم",
     ),
-    (
-        "en",
-        "Strong winds of about {50-60|40-50} kmph blow at the coast.",
-        "Strong winds: about 50-60 kmph -> about 40-50 kmph",
-    ),
-    (
-        "en",
-        "The firm will invest over Rs {4,000|7,000} crores here.",
-        "invest: over ₹4,000 crores -> over ₹7,000 crores",
-    ),
-    (
-        "en",
-        "The {body of one|bodies of four} of the missing children was found in the river near the bridge.",
-        "dead: 1 -> 4",
-    ),
+    ("en", "Winds of about {50-60|40-50} kmph blow at the coast.", "Winds: about 50-60 kmph -> about 40-50 kmph"),
+    ("en", "We will invest over Rs {4,000|7,000} crores here.", "invest: over ₹4,000 crores -> over ₹7,000 crores"),
+    ("en", "The {body of one|bodies of four} of the missing children was found in the river.", "dead: 1 -> 4"),
     ("ro", "Cei {52|152} de lilieci au fost duși la marginea orașului de oameni.", "lilieci: 52 -> 152"),
     ("en", "Nobody in area {55|84} is keeping people from leaving the camp of the city.", "area: 55 -> 84"),
-    (
-        "en",
-        "Of all guests of the fair 7 percent were aged 26 or above, {65|48} percent were women.",
-        "women: 65 percent -> 48 percent",
-    ),
+    ("en", "7 percent were aged 26 or above, {65|48} percent were women.", "women: 65 percent -> 48 percent"),
     ("ja", "新しい橋は11月{27日|20日}に開通する予定です。", "新しい橋は: 11月 27日 -> 11月 20日"),
 ]
 NOT_TOLD = [
@@ -117,10 +97,7 @@ NOT_TOLD = [
     ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。"),
     ("en", "{4|Two more} people have died."),
     ("en", "124-150 days {5.92|5.93} pct 5.92 pct {174-182|124-150} days"),
-    (
-        "en",
-        "{|Of all loans 1.5 percent went to the valley.\n}Of all loans 4.6 percent went to farms {in|of} the valley.",
-    ),
+    ("en", "{|Of all loans 1.5 percent went to towns.\n}Of all loans 4.6 percent went to farms {in|of} towns."),
     ("en", "A motor park in Iddo was searched after a tip-off on Thursday{, June 10| 10th June, 2021}."),
     ("en", "The House wants {the 136|over 130} pupils of the school to be freed."),
     ("en", "The board says that {1,122,095|1,122, 095} pupils and {1, 300,722|1,300,722} guests came."),
@@ -134,6 +111,16 @@ NOT_TOLD = [
     ("en", "The hall opens at {6: 00 p.m.|6 p.m.} today for all guests of the fair."),
     ("en", "The case of the old ferry was taken up before the court of the town today {(20)|(03)} again."),
     ("en", "The court of the harbour gave its ruling at a hearing on {15 July 2015|15-07-2015} in public."),
+]
+# The source of the old text, both texts, and what the new one tells. Another source may count a part.
+NEWER_TOLLS = [
+    ("a.example", "A fire injured 12 people.", "Nineteen people are injured now.", "injured: 12 -> 19"),
+    ("b.example", "A fire injured 12 people.", "Nineteen people are injured now.", ""),
+    ("a.example", "The flood destroyed 40 houses.", "By noon 55 homes were lost to the water.", "homes: 40 -> 55"),
+    ("a.example", "Four people died in the mill.", "Two more people lost their lives.", "dead: 4 -> 6"),
+    ("b.example", "Four people died in the mill.", "Two more people lost their lives.", ""),
+    ("a.example", "Nobody died in the fire.", "Later three bodies were found there.", "dead: 0 -> 3"),
+    ("a.example", "Two more people died. That makes six dead.", "Two more victims have died, he said.", ""),
 ]
 
 
@@ -188,6 +175,12 @@ def test_a_value_that_title_and_text_repeat_is_told_once() -> None:
         for value in ("Four", "Nine")
     )
     assert [each.line for each in changes_between(new, old, compare(new, old))] == ["dead: 4 -> 9"]
+
+
+@pytest.mark.parametrize(("source", "before", "after", "line"), NEWER_TOLLS)
+def test_a_source_tells_its_newer_toll_in_other_words(source: str, before: str, after: str, line: str) -> None:
+    old, new = Side("", before, source, "en"), Side("", after, "a.example", "en")
+    assert "".join(each.line for each in changes_between(new, old, compare(new, old))) == line
 
 
 def test_the_time_of_a_page_is_not_told() -> None:

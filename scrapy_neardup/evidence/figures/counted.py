@@ -72,7 +72,7 @@ _UNSPACED = "\u0e00"
 _ARABIC_AND = "و"
 _ARABIC_PREFIX = re.compile("[وفب]?ال|[وفب]")  # "and", "in" or "for", and "the" are written with a word
 CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
-_CLAUSE = 8  # characters
+CLAUSE = 8  # characters
 
 
 class Meaning(NamedTuple):
@@ -183,7 +183,7 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
 
 
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    found = nearest_meaning(tokens, others, slice(_CLAUSE))
+    found = nearest_meaning(tokens, others, slice(CLAUSE))
     if found is None:
         return None
     place, distance, meaning = found
@@ -214,7 +214,7 @@ def _is_mention(word: str, before: Sequence[str]) -> bool:
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     clause = tuple(takewhile(lambda token: token not in (COMMA, "("), tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
-    found = nearest_meaning(clause, others, slice(-_CLAUSE, None))
+    found = nearest_meaning(clause, others, slice(-CLAUSE, None))
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found

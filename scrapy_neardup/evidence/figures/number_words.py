@@ -57,7 +57,7 @@ _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() f
 # Sets of words by their role beside a number. "hedges" come and go without saying what is counted. Behind words that
 # are "named" a number is a name. Numbers before words that are "counted" are no years.
 WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in words_by_role("beside").items()}
-HEDGES = WORDS["hedges"]
+HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
 _SIGNS = {"kc": "Kč", "zl": "zł"}  # as they are told
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
 PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%", "pct"}

@@ -8,10 +8,18 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile, zip_longest
 
-from scrapy_neardup.evidence.figures.counted import PEOPLE, PERSONS, FigureKind, Meaning, meaning_of, nearest_meaning
+from scrapy_neardup.evidence.figures.counted import (
+    CLAUSE,
+    PEOPLE,
+    PERSONS,
+    FigureKind,
+    Meaning,
+    meaning_of,
+    nearest_meaning,
+)
 from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
 from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
-from scrapy_neardup.evidence.figures.toll_words import CLAUSE, ENDS, MARKS, Cues, has_died
+from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _GAP = 2  # tokens between an old value and the new one

@@ -7,11 +7,9 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, meaning_of
-from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS
+from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
-_BESIDE = HEDGES | WORDS["of"]
-CLAUSE = 8  # characters of a script without spaces
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
@@ -38,8 +36,7 @@ class Cues(NamedTuple):
     """What the words around a figure say of it, for one language."""
 
     rewritten: Mapping[str, str]  # phrases: "no one" is 0, "a first" is 1
-    phrases: Patterns  # those that are rewritten
-    says: Patterns  # by their role; "#" stands for the figure
+    says: Patterns  # those that are rewritten, and others by their role; "#" stands for the figure
 
 
 @lru_cache(maxsize=64)
@@ -68,7 +65,7 @@ def cues_of(language: str) -> Cues:
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
-    return Cues(rewritten, Patterns({each: each for each in rewritten}, language), Patterns(roles, language))
+    return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
 
 
 def has_died(behind: Sequence[str]) -> bool:
@@ -76,13 +73,6 @@ def has_died(behind: Sequence[str]) -> bool:
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS, behind)]
     words = [clause[0][at:_LONGEST] for at in range(_LONGEST)] if clause and clause[0] > CUT else clause
     return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
-
-
-def is_death_of(before: Sequence[str]) -> bool:
-    """Decide whether the word before a figure tells of the death of these people: "the death of two injured"."""
-    nearest = next((word for word in reversed(before) if word not in _BESIDE or word in WORDS["and"]), "")
-    meaning = meaning_of(nearest)
-    return meaning is not None and meaning.kind is FigureKind.DEAD
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:

@@ -39,7 +39,6 @@ from scrapy_neardup.evidence.figures.toll_words import (
     cues_of,
     has_died,
     is_beside_other,
-    is_death_of,
 )
 from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
@@ -63,11 +62,11 @@ _WITH_CUE: dict[int, str] = {
 }
 _READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
+_DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
-_NAMED = re.compile(r"(?<!\w)(['‘’][^\W\d][^'‘’0-9]{1,25}) [0-9]{1,2}(?=['’](?!\w))")  # 'Tusker 1'
 _TIME = re.compile(r"(?<![0-9])[0-2]?[0-9][.:][0-5][0-9](?: uhr| wib| h)?(?= ?[:|-])")  # of a live report
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
@@ -112,6 +111,7 @@ class _Sentence(NamedTuple):
     is_correction: bool = False
 
 
+@lru_cache(maxsize=64)  # changes, ledger and news of a document read them, and a commit may be tried again
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
@@ -145,10 +145,6 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             )
     is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
-
-
-# Changes, ledger and news of a document read them, and a commit may be tried again.
-cached_tolls_of = lru_cache(maxsize=64)(tolls_of)
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
@@ -216,10 +212,10 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
     folded = _TIME.sub("", _SPLIT.sub(_as_one, folded))
-    folded = _NAMED.sub(r"\1", _RANGE.sub(_as_range, folded))
+    folded = _RANGE.sub(_as_range, folded)
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
-            folded = cues.phrases[phrase].sub(replacement, folded)
+            folded = cues.says[phrase].sub(replacement, folded)
     marked, phrases = mark_numbers(folded, cues, language)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
@@ -251,7 +247,7 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
         is_year = token == "" and _YEAR.match(word) is not None
         if is_year or (word in MONTHS and token == word):
             beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
-            is_day = any(each[:1].isdigit() and not _YEAR.match(each) for each in beside)
+            is_day = any(map(_DAY.match, beside))
             if not is_day or (is_year and word[:4] < newest_year):
                 return True
     return False
@@ -290,12 +286,9 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
-    return is_of_news or any(_is_within(toll, each) for each in same)
-
-
-def _is_within(toll: Toll, other: Toll) -> bool:
-    """Decide whether a toll says more exactly what another one says: "45" after "dozens" or "at least 40"."""
-    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or _MOST_ABOVE * other.low)
+    # "45" says more exactly what "dozens" or "at least 40" say.
+    vague = [each for each in same if each.qualifier != "exact"]
+    return is_of_news or any(each.low <= toll.low <= (each.high or _MOST_ABOVE * each.low) for each in vague)
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
@@ -310,8 +303,6 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
             start = each
             continue
         kind = _kind_of(sentence.words, each, start, said, cues)
-        if kind in _MAY_DIE and not kinds and is_death_of(sentence.words[: each.first]):
-            kind = FigureKind.DEAD
         low = start
         start = None
         if kind is None:
