@@ -58,6 +58,8 @@ _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # al
 _MEASURES = frozenset(UNITS.values())
 _SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
+_LARGE = 6  # digits of a number of which "over $3 billion" tells enough
+_LETTERS = {"k": 1_000, "m": 1_000_000, "b": 1_000_000_000}  # "$5m"
 _THOUSANDS = "(?<![0-9])[0-9]{1,3}(?:(?:[.,][0-9]{3})+|(?: [0-9]{3}){%d,})(?![0-9])"
 _WITH_SPACES = frozenset("bg cs et fi fr hu kk lt lv nb no pl pt ru sk sl sv uk".split())  # "12 300" is one number
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
@@ -266,12 +268,15 @@ def _value(number: re.Match[str]) -> str:
     """Return a number as a word: a large one, however it is written, is rounded to two digits behind their number."""
     digits, decimals, space, word = number.groups(default="")
     scale = all_languages().scales.get(word.casefold(), 0)
+    if not (space or scale):
+        scale = _LETTERS.get(word.casefold(), 0)
     if scale:
         decimals = f"{decimals:0<{len(str(scale)) - 1}}"[: len(str(scale)) - 1]
         digits = (digits + decimals).lstrip("0")
         word = ""
     if len(digits) > _PLAIN:
-        digits = f"0{len(digits)}{round(int(digits[:3]), -1)}"
+        rounded = f"0{len(digits)}{round(int(digits[:3]), -1)}"
+        digits = f"{rounded} 0{len(digits)}{round(int(digits[:3]), -2)}" if len(digits) > _LARGE else rounded
     elif decimals.strip("0") and not scale:
         digits = f"0{digits}{decimals.rstrip('0')}"
     return f" {digits} {space}{word}"  # "N200" and "2bn" are a figure and a word
@@ -279,10 +284,12 @@ def _value(number: re.Match[str]) -> str:
 
 def _counts_anew(sentence: str, told: Collection[int], language: str) -> bool:
     """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
-    return any(
-        (unit == "%" or len(value) > 2) and unit not in _MEASURES and new_terms(value, told, "")
+    counted = [
+        value
         for value, unit in _numbers(sentence, language).items()
-    )
+        if (unit == "%" or len(value) > 2) and unit not in _MEASURES
+    ]
+    return bool(counted) and all(new_terms(each, told, "") for each in counted)
 
 
 def _score(
