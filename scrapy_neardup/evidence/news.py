@@ -65,7 +65,8 @@ _WITH_SPACES = frozenset("bg cs et fi fr hu kk lt lv nb no pl pt ru sk sl sv uk"
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
 _SIZE = re.compile(
-    r"(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2}| years? old)|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,}"
+    r"(?<=[^\W\d_]-)[0-9]+\b"
+    r"|(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2}| years? old)|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,}"
     r"|(?i:article|section|art\.|sec\.|ст\.|стать[еи]|ч\.|п\.|điều|khoản|§) ?[0-9][0-9.]*)"
 )
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
