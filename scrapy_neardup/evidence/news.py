@@ -42,10 +42,10 @@ _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for
 # new terms that the title has, or that the page repeats
 _OF_TITLE = 4
 _MOST_REPEATED = 3
-# of a sentence of a report that counts nothing anew: the weight of its new terms, its new names, or those of the title
-_LEAST_OF_WORDS = 10
-_FEWEST_NAMES = 2
-_FEWEST_OF_TITLE = 4
+# of a sentence of a report that counts nothing anew: the weight of its new terms, and what is added for one of the title
+_LEAST_OF_WORDS = 15
+_WEIGHT_IN_TITLE = 3
+_FEWEST_OF_TITLE = 4  # new terms of the title: then a report may have told terms beside them
 _BRIEF = 100  # terms of a story: of a shorter one a report has other words
 _LEAST_SHARE_OF_BRIEF = 0.6
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
@@ -207,13 +207,14 @@ def news_among(
             at: chances[at] * _score(codes, known, about, pages, needed, is_counted=at in counted)
             for at, codes in left.items()
         }
-        scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
+        scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
             break
         least = max(least, _LEAST_OF_BEST * min(scores[best], _ANOTHER_VALUE))
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
+        of_value = {at for at in of_value & left.keys() if any(code & FIGURE for code in _new_codes(left[at], known))}
     return tuple(news)
 
 
@@ -310,16 +311,16 @@ def _score(
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     figures = {code % NAME for code in codes if code & FIGURE} & new.keys()
-    names = {code % NAME for code in codes if code & NAME} & new.keys() - figures
-    weight = sum(new.values())
     is_about = bool(weights.keys() & (about or weights.keys()))
     share = len(new.keys() - figures) / max(1, len(weights))
     if share < _LEAST_SHARE or not is_about:
         return _COUNTED_ANEW * (is_about and bool(figures) and is_counted)
+    weight = sum(new.values())
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    is_weak = share < needed or (needed > 0 and weight < _LEAST_OF_WORDS and len(names) < _FEWEST_NAMES)
-    if not (figures or repeated) or (is_weak and of_title < _FEWEST_OF_TITLE and not is_counted):
+    is_brief = share < needed and of_title < _FEWEST_OF_TITLE
+    is_weak = needed > 0 and (is_brief or weight + _WEIGHT_IN_TITLE * of_title < _LEAST_OF_WORDS)
+    if not (figures or repeated) or (is_weak and not is_counted):
         return 0.0  # its page is about something else, or it may repeat the story
     score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
