@@ -43,7 +43,7 @@ _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for
 _OF_TITLE = 4
 _MOST_REPEATED = 3
 # of a sentence of a report that counts nothing anew: the weight of its new terms, and what is added for one of the title
-_LEAST_OF_WORDS = 15
+_LEAST_OF_WORDS = 16
 _WEIGHT_IN_TITLE = 3
 _FEWEST_OF_TITLE = 4  # new terms of the title: then a report may have told terms beside them
 _BRIEF = 100  # terms of a story: of a shorter one a report has other words
