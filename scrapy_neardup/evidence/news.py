@@ -6,7 +6,7 @@ news: most of its terms are known. Which sentences are asked for is known from t
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from heapq import nlargest
 from itertools import chain, product
@@ -39,12 +39,9 @@ _LEAST_SCORE = 8.0
 _LEAST_OF_VERSION = 4.0
 _ANOTHER_VALUE = 12.0  # is added to the score of a sentence that has one
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
-# new terms that the title has, or that the page repeats
-_OF_TITLE = 4
-_MOST_REPEATED = 3
-# of a sentence of a report that counts nothing anew: the weight of its new terms, and what is added for one of the title
-_LEAST_OF_WORDS = 16
-_WEIGHT_IN_TITLE = 3
+_OF_TITLE = 4  # is added for a new term that the title has
+_MOST_REPEATED = 3  # new terms that the page repeats
+_LEAST_OF_WORDS = 18  # the weight of new terms of a sentence of a report that counts nothing anew
 _FEWEST_OF_TITLE = 4  # new terms of the title: then a report may have told terms beside them
 _BRIEF = 100  # terms of a story: of a shorter one a report has other words
 _LEAST_SHARE_OF_BRIEF = 0.6
@@ -115,7 +112,7 @@ def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[
     read = [
         (sentence, codes)
         for sentence, codes in zip(sentences, _codes(language, *sentences), strict=True)
-        if any(code & FIGURE and code % NAME not in told for code in codes)
+        if _new_figures(codes, told)
     ]
     if not read:
         return []
@@ -195,12 +192,9 @@ def news_among(
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
     needed = (_LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE) * (not is_version)
-    of_value = {
-        at
-        for at, codes in left.items()
-        if sentences[at] in new_values and sum(map(_weight, _new_codes(codes, known))) > 1
-    }
-    counted = _counting_anew(sentences, of_sentences, known, language)
+    of_value = {at for at in left if sentences[at] in new_values and not known.issuperset(_slots(left[at]))}
+    first = enumerate(sentences[:_PLACES])
+    counted = {at for at, each in first if _counts_anew(each, left[at], known, language)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
@@ -214,28 +208,21 @@ def news_among(
         least = max(least, _LEAST_OF_BEST * min(scores[best], _ANOTHER_VALUE))
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
-        of_value = {at for at in of_value & left.keys() if any(code & FIGURE for code in _new_codes(left[at], known))}
+        of_value = _not_told_yet(of_value, left, known)
     return tuple(news)
 
 
 def _chance(sentence: str, place: int) -> float:
-    chance = 1 / (1 + place / _PLACES)
-    return _HISTORY * chance if _YEAR.search(sentence) else chance
+    return (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES)
 
 
-def _counting_anew(
-    sentences: Sequence[str], of_sentences: Sequence[Sequence[int]], known: Collection[int], language: str
-) -> set[int]:
-    """Return the places of those of the first sentences that have a new figure, and count something."""
-    return {
-        at
-        for at, codes in enumerate(of_sentences[:_PLACES])
-        if any(code & FIGURE for code in _new_codes(codes, known)) and _counts_anew(sentences[at], known, language)
-    }
+def _not_told_yet(places: Iterable[int], left: Mapping[int, Iterable[int]], known: Collection[int]) -> set[int]:
+    """Return the places of the sentences that are left and have a figure that no chosen sentence has."""
+    return {at for at in places if at in left and _new_figures(left[at], known)}
 
 
-def _new_codes(codes: Iterable[int], known: Collection[int]) -> set[int]:
-    return {code for code in codes if code % NAME not in known}
+def _new_figures(codes: Iterable[int], known: Collection[int]) -> set[int]:
+    return {code % NAME for code in codes if code & FIGURE and code % NAME not in known}
 
 
 def _weight(code: int) -> int:
@@ -284,8 +271,10 @@ def _value(number: re.Match[str]) -> str:
     return f" {digits} {space}{word}"  # "N200" and "2bn" are a figure and a word
 
 
-def _counts_anew(sentence: str, told: Collection[int], language: str) -> bool:
-    """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
+def _counts_anew(sentence: str, codes: Iterable[int], told: Collection[int], language: str) -> bool:
+    """Decide whether a sentence has large numbers or percentages, no lengths or times, and none of them was told."""
+    if not _new_figures(codes, told):
+        return False
     counted = [
         value
         for value, unit in _numbers(sentence, language).items()
@@ -310,7 +299,7 @@ def _score(
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    figures = {code % NAME for code in codes if code & FIGURE} & new.keys()
+    figures = _new_figures(codes, known)
     is_about = bool(weights.keys() & (about or weights.keys()))
     share = len(new.keys() - figures) / max(1, len(weights))
     if share < _LEAST_SHARE or not is_about:
@@ -319,9 +308,9 @@ def _score(
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
     is_brief = share < needed and of_title < _FEWEST_OF_TITLE
-    is_weak = needed > 0 and (is_brief or weight + _WEIGHT_IN_TITLE * of_title < _LEAST_OF_WORDS)
-    if not (figures or repeated) or (is_weak and not is_counted):
-        return 0.0  # its page is about something else, or it may repeat the story
+    is_weak = needed > 0 and (is_brief or weight + _OF_TITLE * of_title < _LEAST_OF_WORDS)
+    if is_weak and not is_counted:
+        return 0.0  # it may repeat the story in other words
     score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * of_title - repeats
