@@ -6,7 +6,7 @@ news: most of its terms are known. Which sentences are asked for is known from t
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from heapq import nlargest
 from itertools import chain, product
@@ -39,13 +39,10 @@ _LEAST_SCORE = 8.0
 _LEAST_OF_VERSION = 4.0
 _ANOTHER_VALUE = 12.0  # is added to the score of a sentence that has one
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
-# new terms that the title has, or that the page repeats
-_OF_TITLE = 4
-_MOST_REPEATED = 3
-# of a sentence of a report that counts nothing anew: the weight of its new terms, its new names, or those of the title
-_LEAST_OF_WORDS = 10
-_FEWEST_NAMES = 2
-_FEWEST_OF_TITLE = 4
+_OF_TITLE = 4  # is added for a new term that the title has
+_MOST_REPEATED = 3  # new terms that the page repeats
+_LEAST_OF_WORDS = 18  # the weight of new terms of a sentence of a report that counts nothing anew
+_FEWEST_OF_TITLE = 4  # new terms of the title: then a report may have told terms beside them
 _BRIEF = 100  # terms of a story: of a shorter one a report has other words
 _LEAST_SHARE_OF_BRIEF = 0.6
 _PLACES = 5  # the sentence of this place tells the news half as probably as the first one
@@ -58,12 +55,15 @@ _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # al
 _MEASURES = frozenset(UNITS.values())
 _SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
+_LARGE = 6  # digits of a number of which "over $3 billion" tells enough
+_LETTERS = {"k": 1_000, "m": 1_000_000, "b": 1_000_000_000}  # "$5m"
 _THOUSANDS = "(?<![0-9])[0-9]{1,3}(?:(?:[.,][0-9]{3})+|(?: [0-9]{3}){%d,})(?![0-9])"
 _WITH_SPACES = frozenset("bg cs et fi fr hu kk lt lv nb no pl pt ru sk sl sv uk".split())  # "12 300" is one number
 _SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
 _SIZE = re.compile(
-    r"(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2}| years? old)|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,}"
+    r"(?<=[^\W\d_]-)[0-9]+\b"
+    r"|(?<![\w.,])(?:[0-9]{1,3}(?=-[^\W\d_]{2}| years? old)|[0-2]?[0-9](?:[.:][0-5][0-9])? ?[ap]\.?m\b|0[0-9]{4,}"
     r"|(?i:article|section|art\.|sec\.|ст\.|стать[еи]|ч\.|п\.|điều|khoản|§) ?[0-9][0-9.]*)"
 )
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
@@ -112,7 +112,7 @@ def recounted(sentences: Sequence[str], title: str, text: str, told: Collection[
     read = [
         (sentence, codes)
         for sentence, codes in zip(sentences, _codes(language, *sentences), strict=True)
-        if any(code & FIGURE and code % NAME not in told for code in codes)
+        if _new_figures(codes, told)
     ]
     if not read:
         return []
@@ -192,46 +192,37 @@ def news_among(
     pages = Counter(chain(about, *map(_slots, left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
     needed = (_LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE) * (not is_version)
-    of_value = {
-        at
-        for at, codes in left.items()
-        if sentences[at] in new_values and sum(map(_weight, _new_codes(codes, known))) > 1
-    }
-    counted = _counting_anew(sentences, of_sentences, known, language)
+    of_value = {at for at in left if sentences[at] in new_values and not known.issuperset(_slots(left[at]))}
+    first = enumerate(sentences[:_PLACES])
+    counted = {at for at, each in first if _counts_anew(each, left[at], known, language)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
             at: chances[at] * _score(codes, known, about, pages, needed, is_counted=at in counted)
             for at, codes in left.items()
         }
-        scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value & left.keys()}
+        scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
             break
         least = max(least, _LEAST_OF_BEST * min(scores[best], _ANOTHER_VALUE))
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
+        of_value = _not_told_yet(of_value, left, known)
     return tuple(news)
 
 
 def _chance(sentence: str, place: int) -> float:
-    chance = 1 / (1 + place / _PLACES)
-    return _HISTORY * chance if _YEAR.search(sentence) else chance
+    return (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES)
 
 
-def _counting_anew(
-    sentences: Sequence[str], of_sentences: Sequence[Sequence[int]], known: Collection[int], language: str
-) -> set[int]:
-    """Return the places of those of the first sentences that have a new figure, and count something."""
-    return {
-        at
-        for at, codes in enumerate(of_sentences[:_PLACES])
-        if any(code & FIGURE for code in _new_codes(codes, known)) and _counts_anew(sentences[at], known, language)
-    }
+def _not_told_yet(places: Iterable[int], left: Mapping[int, Iterable[int]], known: Collection[int]) -> set[int]:
+    """Return the places of the sentences that are left and have a figure that no chosen sentence has."""
+    return {at for at in places if at in left and _new_figures(left[at], known)}
 
 
-def _new_codes(codes: Iterable[int], known: Collection[int]) -> set[int]:
-    return {code for code in codes if code % NAME not in known}
+def _new_figures(codes: Iterable[int], known: Collection[int]) -> set[int]:
+    return {code % NAME for code in codes if code & FIGURE and code % NAME not in known}
 
 
 def _weight(code: int) -> int:
@@ -266,23 +257,30 @@ def _value(number: re.Match[str]) -> str:
     """Return a number as a word: a large one, however it is written, is rounded to two digits behind their number."""
     digits, decimals, space, word = number.groups(default="")
     scale = all_languages().scales.get(word.casefold(), 0)
+    if not (space or scale):
+        scale = _LETTERS.get(word.casefold(), 0)
     if scale:
         decimals = f"{decimals:0<{len(str(scale)) - 1}}"[: len(str(scale)) - 1]
         digits = (digits + decimals).lstrip("0")
         word = ""
     if len(digits) > _PLAIN:
-        digits = f"0{len(digits)}{round(int(digits[:3]), -1)}"
+        rounded = f"0{len(digits)}{round(int(digits[:3]), -1)}"
+        digits = f"{rounded} 0{len(digits)}{round(int(digits[:3]), -2)}" if len(digits) > _LARGE else rounded
     elif decimals.strip("0") and not scale:
         digits = f"0{digits}{decimals.rstrip('0')}"
     return f" {digits} {space}{word}"  # "N200" and "2bn" are a figure and a word
 
 
-def _counts_anew(sentence: str, told: Collection[int], language: str) -> bool:
-    """Decide whether a sentence has a large number or a percentage that was not told, and that is no length or time."""
-    return any(
-        (unit == "%" or len(value) > 2) and unit not in _MEASURES and new_terms(value, told, "")
+def _counts_anew(sentence: str, codes: Iterable[int], told: Collection[int], language: str) -> bool:
+    """Decide whether a sentence has large numbers or percentages, no lengths or times, and none of them was told."""
+    if not _new_figures(codes, told):
+        return False
+    counted = [
+        value
         for value, unit in _numbers(sentence, language).items()
-    )
+        if (unit == "%" or len(value) > 2) and unit not in _MEASURES
+    ]
+    return bool(counted) and all(new_terms(each, told, "") for each in counted)
 
 
 def _score(
@@ -301,18 +299,18 @@ def _score(
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    figures = {code % NAME for code in codes if code & FIGURE} & new.keys()
-    names = {code % NAME for code in codes if code & NAME} & new.keys() - figures
-    weight = sum(new.values())
+    figures = _new_figures(codes, known)
     is_about = bool(weights.keys() & (about or weights.keys()))
     share = len(new.keys() - figures) / max(1, len(weights))
     if share < _LEAST_SHARE or not is_about:
         return _COUNTED_ANEW * (is_about and bool(figures) and is_counted)
+    weight = sum(new.values())
     of_title = len(new.keys() & about)
     repeated = sum(pages[slot] > 1 for slot in new)
-    is_weak = share < needed or (needed > 0 and weight < _LEAST_OF_WORDS and len(names) < _FEWEST_NAMES)
-    if not (figures or repeated) or (is_weak and of_title < _FEWEST_OF_TITLE and not is_counted):
-        return 0.0  # its page is about something else, or it may repeat the story
+    is_brief = share < needed and of_title < _FEWEST_OF_TITLE
+    is_weak = needed > 0 and (is_brief or weight + _OF_TITLE * of_title < _LEAST_OF_WORDS)
+    if is_weak and not is_counted:
+        return 0.0  # it may repeat the story in other words
     score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * of_title - repeats

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from time import gmtime
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE
@@ -10,7 +9,6 @@ from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by
-from scrapy_neardup.evidence.tokens import tokens_of
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
@@ -74,16 +72,7 @@ def _news_of(
     ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    known = {*told, *_days_of_print(document, join)}
-    return news_among(join.sentences, document.title, known, new_values, join.language, is_version=is_version)
-
-
-def _days_of_print(document: Document, join: Join) -> list[int]:
-    """Return the hashes of today and yesterday, which say when a page was printed: "on the 18th", not "18 people"."""
-    days = {str(gmtime(document.seen_at - ago).tm_mday) for ago in (0, 86_400)}
-    tokens = (token for each in join.sentences for token in tokens_of(each, join.language))  # read before, and cached
-    days -= {each.text for each in tokens if each.kind == "number"}
-    return told_by("", " ".join(days))
+    return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:

@@ -144,7 +144,7 @@ def test_what_a_story_has_told_is_bounded() -> None:
 def test_news_is_bounded() -> None:
     names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
     sentences = [
-        f"Inspector {each} said that {at + 21} people fled Tarnfield by boat{' ever' * 40}."
+        f"Inspector {each} of Skerrow said that {at + 21} people fled Tarnfield by boat{' ever' * 40}."
         for at, each in enumerate(names)
     ]
     news = news_among(
@@ -194,7 +194,16 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
     ("told", "new", "is_news"),
     [
         ("The port of Skerrow pays N200 million.", "The port of Skerrow pays 200 million.", False),
+        ("The port of Skerrow pays N200m.", "The port of Skerrow pays N200 million.", False),
+        ("The port of Skerrow pays $3.3bn.", "The port of Skerrow pays over $3 billion.", False),
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
+        ("The port of Skerrow: 12.", "Owner Brindle, Cardew, Dunmore and Eskdale of Skerrow caught COVID-19.", False),
+        (
+            "The port of Skerrow: 12.",
+            "Owner Brindle, Cardew, Dunmore and Eskdale of Skerrow caught 19 yellow eels.",
+            True,
+        ),
+        ("The port of Skerrow: 12.", "Owner Brindle, Cardew and Dunmore of Skerrow caught yellow eels.", False),
         ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
         ("The port of Skerrow lost 12 sailors." + text("fire"), "Owner Halvorsen of the Halcyon was arrested.", True),
         ("Skerrow police seized the barge.", "Skerrow police arrested Halvorsen of the Halcyon barge.", False),
@@ -212,6 +221,7 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
         ("The port of Skerrow pays the $500,000 to the dock workers of the harbour.", True),
         ("The port of Skerrow pays Halvorsen, the rope and the 150-strong dock workers of the harbour.", False),
         ("The port of Skerrow pays Halvorsen, the rope and the dock workers of the harbour at 8.45am.", False),
+        ("The port of Skerrow pays $500,000 of the $300,000 to the dock workers of the harbour.", False),
         ("The port of Skerrow pays 200 metres of rope to the dock workers of the harbour.", False),
         ("The port of Skerrow pays the dock workers of the harbour on June 17.", False),
         ("The port of Skerrow pays the dock workers: call 555-1234 or 0712345678.", False),
@@ -231,7 +241,12 @@ def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None
 )
 def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'
-    assert _news_of("Three die in Skerrow", sentence, told) == ((sentence,) if is_news else ())
+    assert _news_of("Three die in Skerrow", (sentence,), told) == ((sentence,) if is_news else ())
+
+
+def test_another_value_is_told_once() -> None:
+    sentences = "A doctor of Skerrow said that 12 students died.", "The 12 students died in Skerrow, the mayor said."
+    assert _news_of("Students die in Skerrow", sentences, "In Skerrow 4 students died.") == sentences[:1]
 
 
 STORM = "The storm was about 24 km northeast of Skerrow on Thursday."
@@ -260,12 +275,12 @@ ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Ske
     ],
 )
 def test_another_value_of_what_was_counted_is_news(told: str, sentence: str, *, is_news: bool) -> None:
-    assert _news_of("Storm off Skerrow: six killed", sentence, told) == ((sentence,) if is_news else ())
+    assert _news_of("Storm off Skerrow: six killed", (sentence,), told) == ((sentence,) if is_news else ())
 
 
-def _news_of(title: str, sentence: str, told: str) -> tuple[str, ...]:
-    document = Document("1" * 16, "", "", title, sentence, 12 * 86_400, language="en")
+def _news_of(title: str, sentences: tuple[str, ...], told: str) -> tuple[str, ...]:
+    document = Document("1" * 16, "", "", title, "\n".join(sentences), 12 * 86_400, language="en")
     first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
     member = replace(first, id=document.id, status="related")
-    join = Join(first, member, document=document, language="en", sentences=(sentence,))
+    join = Join(first, member, document=document, language="en", sentences=sentences)
     return with_news([], Ledger(), StoryCounters(), join, StoredText.of("Harbour", told)).member.news
