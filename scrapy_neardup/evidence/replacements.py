@@ -11,6 +11,7 @@ from scrapy_neardup.evidence.spellings import are_synonyms, is_same_word, is_spe
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
+    ARTICLES,
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
@@ -48,7 +49,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     """
     if _is_other_letter(place.gone, place.came):
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
-    if not place.is_content:
+    if not (place.is_content or article_for_number(place.came, place.gone)):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
@@ -147,7 +148,9 @@ def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_on
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
     """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
-    olds, news = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
+    numbers = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
+    olds = numbers[0] or article_for_number(gone, came)
+    news = numbers[1] or article_for_number(came, gone)
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
@@ -162,6 +165,13 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
         kind = next(each.kind for each in pieces if each)
         yield Difference(kind, printed_words(gone), printed_words(came))
     yield from _times_and_units(gone, came)
+
+
+def article_for_number(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+    """Return the last token as a number if it is an article in the place of one: "two thirds", "a third"."""
+    if not tokens or tokens[-1].text not in ARTICLES or not others or others[-1].kind != "number":
+        return []
+    return [tokens[-1]._replace(kind="number")] if others[-1].text != "1" else []
 
 
 def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:

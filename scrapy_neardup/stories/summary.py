@@ -13,7 +13,7 @@ from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.story import Member
 
-_CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
+_CHANGE = re.compile("(?:(.+): )?(.+) -> (.+)", re.DOTALL)
 
 
 class FigureChange(NamedTuple):
@@ -36,7 +36,7 @@ class FigureChange(NamedTuple):
 def read_change(line: str) -> FigureChange:
     """Read a line such as "dead: 4 -> 12". A line in any other form is a value without a label."""
     found = _CHANGE.fullmatch(line)
-    return FigureChange(*found.groups()) if found else FigureChange("", "", line)
+    return FigureChange(*found.groups(default="")) if found else FigureChange("", "", line)
 
 
 _FEWEST_VOTERS = 3
