@@ -4,18 +4,21 @@ Other words are not told: of those that stand in the place of others on real pag
 """
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import Sentence
 from scrapy_neardup.evidence.replacements import article_for_number
 from scrapy_neardup.evidence.sentence_values import as_printed, equal_words
+from scrapy_neardup.evidence.spellings import begin_alike
 from scrapy_neardup.evidence.tokens import Token, is_unspaced, tokens_of
 from scrapy_neardup.evidence.value_words import VALUES, differing, said_in
 from scrapy_neardup.text.display import one_line
 
 _LONGEST = 4  # words
 _LONGEST_LINE = 120  # characters of a change that is told
+_ALIKE = 0.5  # of the letters of two names
 _WITHIN = 4  # characters on either side that may be of the same word
 
 
@@ -52,7 +55,10 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     if not any(each.is_alone for each in sentence.differences):
         return None
     texts = sentence.partner, sentence.text
-    place = _place_of(*(tokens_of(text, language, names) for text in texts))
+    old, new = (tokens_of(text, language, names) for text in texts)
+    rows = [[each.text for each in side] for side in (old, new)]
+    start = begin_alike(*rows)
+    place = _Place(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
     gone, came = place.sides()
     if max(len(gone), len(came)) > _LONGEST:
         return None
@@ -63,7 +69,7 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     if subjects:
         label = _label(sentence.text, place, numbers)
         told = place.sides(before=numbers and not has_sign)
-    elif _are_names(gone) and _are_names(came) and len(gone) == len(came):
+    elif _are_other_names(gone, came):
         told = [gone, came]
     elif [each.kind for each in (*gone, *came)] == ["negation"]:
         told = place.sides(behind=1)
@@ -71,19 +77,7 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
         return None
     is_toll = numbers and "fate" in subjects
     is_figure = is_toll or not subjects.isdisjoint(VALUES)
-    old, new = map(as_printed, texts, told)
-    return change_of(label, old, new, is_toll=is_toll, is_figure=is_figure)
-
-
-def _place_of(old: Sequence[Token], new: Sequence[Token]) -> _Place:
-    start = _count_equal(old, new)
-    return _Place(old, new, start, _count_equal(old[start:][::-1], new[start:][::-1]))
-
-
-def _count_equal(some: Sequence[Token], others: Sequence[Token]) -> int:
-    """Return how many of the first words of two rows are equal."""
-    pairs = zip(some, others, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0].text == pair[1].text, pairs))
+    return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
 
 
 def _subjects(place: _Place) -> set[str]:
@@ -95,8 +89,11 @@ def _subjects(place: _Place) -> set[str]:
     return differing(*map(said_in, place.sides(around, around)))
 
 
-def _are_names(tokens: Sequence[Token]) -> bool:
-    return bool(tokens) and all(each.kind == "name" for each in tokens)
+def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
+    """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
+    if len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
+        return False
+    return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
 
 
 def _label(text: str, place: _Place, before: int) -> str:

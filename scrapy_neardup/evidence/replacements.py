@@ -169,9 +169,11 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
 
 def article_for_number(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
     """Return the last token as a number if it is an article in the place of one: "two thirds", "a third"."""
-    if not tokens or tokens[-1].text not in ARTICLES or not others or others[-1].kind != "number":
+    if not tokens or not others or tokens[-1].text not in ARTICLES or any(each.says for each in tokens[:-1]):
         return []
-    return [tokens[-1]._replace(kind="number")] if others[-1].text != "1" else []
+    number = others[-1]
+    is_several = number.kind == "number" and number.text.isdigit() and number.text != "1"
+    return [tokens[-1]._replace(kind="number")] if is_several else []
 
 
 def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:

@@ -4,6 +4,7 @@ Words are recognised by their letters, and names by their skeleton (see ``names`
 """
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -115,14 +116,14 @@ def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     if len(shorter) < 4 or shorter[0] != longer[0]:
         return False
-    common = _begin_alike(a, b)
+    common = begin_alike(a, b)
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
-    is_turned = sorted(a) == sorted(b) and common + 2 + _begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
+    is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
     return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
 
 
-def _begin_alike(a: str, b: str) -> int:
-    """Return how many letters of two words are equal before the first that is not."""
+def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many letters or words of two rows are equal before the first that is not."""
     return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

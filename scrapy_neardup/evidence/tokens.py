@@ -41,13 +41,9 @@ AGENCIES = frozenset(_TABLE["agencies"].split())
 INDEFINITE, FUNCTION_WORDS, QUALIFIERS = (
     frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
 )
-SIZES: dict[str, str] = _TABLE["sizes"]
-"""Words for shares such as "half", by their size."""
-CONTRARIES: dict[str, list[str]] = _TABLE["contraries"]
-"""Words that say the contrary of each other, such as "rose" and "fell", by what they are about."""
-MONEY: dict[str, str] = _TABLE["money"]
-"""Words of currencies, which may mean something else."""
-WITHOUT_SIZE = frozenset(f"{SIZES['all']} {SIZES['most']}".split())
+CLASSES: dict[str, dict[str, str]] = _TABLE["classes"]
+"""Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
+WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
 OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
 CONJUNCTIONS = frozenset(_TABLE["conjunctions"].split())

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS_BY_NUMBER, MONTHS_BY_NUMBER, UNITS
-from scrapy_neardup.evidence.tokens import CONTRARIES, MONEY, SIZES, Token, has_no_spaces, is_unspaced
+from scrapy_neardup.evidence.tokens import CLASSES, Token, has_no_spaces, is_unspaced
 
 _LONGEST_ENDING = 3  # letters
 _LEAST_STEM = 4  # letters
 _SHARE_OF_STEM = 0.65  # of a word
+_FIRST_HANGUL = "\uac00"  # a letter of this script is a syllable
 _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0644\u0644", "\u0627\u0644")  # "and the", "in the"
-
 
 VALUES = frozenset(("unit", "currency", "share", "day", "month"))
 _FATES = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ARRESTED, FigureKind.RESCUED))
@@ -31,38 +31,22 @@ class ValueWord(NamedTuple):
 
 
 def _all_words() -> Iterator[tuple[str, ValueWord]]:
-    signs = zip(CURRENCIES.values(), CURRENCIES.values(), strict=True)  # a token of a currency has its sign
-    for of, values in (("unit", UNITS.items()), ("currency", [*CURRENCIES.items(), *signs])):
-        yield from ((word, ValueWord(of, value)) for word, value in values)
-    tables: dict[str, dict[str, str]] = {
-        "currency": MONEY,
-        "share": SIZES,
-        "day": DAYS_BY_NUMBER,
-        "month": MONTHS_BY_NUMBER,
-    }
-    tables |= {of: {str(side): words for side, words in enumerate(sides)} for of, sides in CONTRARIES.items()}
-    for of, table in tables.items():
+    yield from ((word, ValueWord("unit", unit)) for word, unit in UNITS.items())
+    yield from ((word, ValueWord("currency", sign)) for word, sign in CURRENCIES.items())
+    for of, table in (*CLASSES.items(), ("day", DAYS_BY_NUMBER), ("month", MONTHS_BY_NUMBER)):
         yield from ((word, ValueWord(of, value)) for value, words in table.items() for word in words.split())
 
 
-class _Tables(NamedTuple):
-    """What words say, and what stems say: words without their last letters."""
-
-    words: dict[str, set[ValueWord]]
-    stems: dict[str, set[ValueWord]]
-    unspaced: list[str]
-
-
 @lru_cache(1)
-def _tables() -> _Tables:
+def _tables() -> tuple[dict[str, set[ValueWord]], dict[str, set[ValueWord]]]:
+    """Return what words say, and what stems say: words without their last letters."""
     words = defaultdict[str, set[ValueWord]](set)
     stems = defaultdict[str, set[ValueWord]](set)
     for word, value in _all_words():
         words[word].add(value)
-        for stem in (word[:-1], word[:-2]):
-            if len(stem) >= _LEAST_STEM:
-                stems[stem].add(value)
-    return _Tables(dict(words), dict(stems), [*filter(has_no_spaces, words)])
+        stems[word[:-1]].add(value)
+        stems[word[:-2]].add(value)
+    return dict(words), dict(stems)
 
 
 @lru_cache(1 << 12)
@@ -71,19 +55,25 @@ def said_by(word: str) -> frozenset[ValueWord]:
     meaning = meaning_of(word)
     if meaning and meaning.kind in _FATES:
         return frozenset((ValueWord("fate", meaning.kind.name),))
-    words, stems, _ = _tables()
+    words, stems = _tables()
     bare = next((word.removeprefix(each) for each in _ARABIC_PREFIXES if word.startswith(each)), word)
     if found := words.get(word) or words.get(bare):
         return frozenset(found)
-    least = max(_LEAST_STEM, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
+    shortest = _LEAST_STEM if word < _FIRST_HANGUL else 2
+    least = max(shortest, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
     forms = (word[:size] for size in range(len(word), least - 1, -1))
     return frozenset(next(filter(None, (words.get(form) or stems.get(form) for form in forms)), ()))
+
+
+@lru_cache(1)
+def _unspaced_words() -> list[str]:
+    return [*filter(has_no_spaces, _tables()[0])]
 
 
 def said_in(tokens: Sequence[Token]) -> frozenset[ValueWord]:
     """Return what the words among some tokens say. Characters of scripts without spaces are read together."""
     text = "".join(each.text for each in tokens if is_unspaced(each))
-    unspaced = (said_by(word) for word in _tables().unspaced if word in text) if text else ()
+    unspaced = (said_by(word) for word in _unspaced_words() if word in text) if text else ()
     return frozenset[ValueWord]().union(*unspaced, *(said_by(each.text) for each in tokens if not is_unspaced(each)))
 
 
