@@ -124,7 +124,8 @@ def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
         return True
-    if are_synonyms(*("".join(each.text for each in side) for side in (olds, news))):
+    joined = ["".join(each.text for each in side) for side in (olds, news)]
+    if are_synonyms(*joined) or ABOUT.issuperset(joined):
         return True
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)

@@ -13,6 +13,7 @@ from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, OPPOSITES, SPELLED, Token
+from scrapy_neardup.evidence.value_words import said_by
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _SYNONYMS = [frozenset(words.split()) for words in _TABLE["synonyms"].split("|")]
@@ -57,7 +58,9 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
-    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+    units = [{each for each in said_by(token.text) if each.of == "unit"} for token in (old, new)]
+    is_same_unit = not units[0].isdisjoint(units[1])  # "kilometres", "km"
+    return is_same_unit or (_are_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
 
 
 def _are_one_name(a: str, b: str) -> bool:
