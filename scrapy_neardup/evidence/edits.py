@@ -63,19 +63,19 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     if max(len(gone), len(came)) > _LONGEST:
         return None
     subjects = _subjects(place)
-    numbers = place.start > 0 and place.old[place.start - 1].kind == "number"
+    has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
     has_sign = any(each.kind == "unit" for each in (*gone, *came))
     label = ""
     if subjects:
-        label = _label(sentence.text, place, numbers)
-        told = place.sides(before=numbers and not has_sign)
+        label = _label(sentence.text, place, has_number)
+        told = place.sides(before=has_number and not has_sign)
     elif _are_other_names(gone, came):
         told = [gone, came]
     elif [each.kind for each in (*gone, *came)] == ["negation"]:
         told = place.sides(behind=1)
     else:
         return None
-    is_toll = numbers and "fate" in subjects
+    is_toll = has_number and "fate" in subjects
     is_figure = is_toll or not subjects.isdisjoint(VALUES)
     return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
 
@@ -91,7 +91,7 @@ def _subjects(place: _Place) -> set[str]:
 
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
-    if len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
+    if not gone or len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
         return False
     return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
 
@@ -99,13 +99,10 @@ def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
 def _label(text: str, place: _Place, before: int) -> str:
     """Return the words before a place in its clause, or those behind it, which are asked first for a share."""
     _, came = place.sides()
-    ahead = [_clause_before(side[: place.start - before]) for side in (place.old, place.new)]
+    rows = [reversed(side[: place.start - before]) for side in (place.old, place.new)]
+    ahead = [[*takewhile(lambda each: not each.closes, row)] for row in rows]
     behind = [side[len(side) - place.behind :] for side in (place.old, place.new) if not came or not came[-1].closes]
     labels = [equal_words(*ahead)[::-1], equal_words(*behind) if behind else []]
     if any(each.of == "share" for each in said_in(came)):
         labels.reverse()
     return as_printed(text, labels[0] or labels[1])
-
-
-def _clause_before(tokens: Sequence[Token]) -> list[Token]:
-    return [*takewhile(lambda each: not each.closes, reversed(tokens))]

@@ -65,16 +65,12 @@ def said_by(word: str) -> frozenset[ValueWord]:
     return frozenset(next(filter(None, (words.get(form) or stems.get(form) for form in forms)), ()))
 
 
-@lru_cache(1)
-def _unspaced_words() -> list[str]:
-    return [*filter(has_no_spaces, _tables()[0])]
-
-
 def said_in(tokens: Sequence[Token]) -> frozenset[ValueWord]:
     """Return what the words among some tokens say. Characters of scripts without spaces are read together."""
     text = "".join(each.text for each in tokens if is_unspaced(each))
-    unspaced = (said_by(word) for word in _unspaced_words() if word in text) if text else ()
-    return frozenset[ValueWord]().union(*unspaced, *(said_by(each.text) for each in tokens if not is_unspaced(each)))
+    words = [word for word in _tables()[0] if word in text and has_no_spaces(word)] if text else []
+    words += [each.text for each in tokens if not is_unspaced(each)]
+    return frozenset[ValueWord]().union(*map(said_by, words))
 
 
 def differing(old: frozenset[ValueWord], new: frozenset[ValueWord]) -> set[str]:
