@@ -47,9 +47,8 @@ def is_spelled(word: str, token: Token) -> bool:
 
 def is_same_word(old: Token, new: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
-    if old.kind == new.kind == "time" and not any(map(str.isdigit, old.text + new.text)):
-        shorter, longer = sorted((old.text, new.text), key=len)
-        return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
+    if "time" in (old.kind, new.kind) and not any(map(str.isdigit, old.text + new.text)):
+        return _is_same_time(old, new)
     if is_spelled(old.text, new) or is_spelled(new.text, old):
         return True
     if old.kind in FIRM or new.kind in FIRM:
@@ -58,9 +57,17 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
-    units = [{each for each in said_by(token.text) if each.of == "unit"} for token in (old, new)]
-    is_same_unit = not units[0].isdisjoint(units[1])  # "kilometres", "km"
-    return is_same_unit or (_are_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
+    is_one_unit = any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
+    return is_one_unit or (_are_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
+
+
+def _is_same_time(old: Token, new: Token) -> bool:
+    """Decide whether two words are one day or one month: "Sep", "September", but not "pazar", "pazartesi" in Turkish."""
+    values = said_by(old.text), said_by(new.text)
+    if all(values):
+        return not values[0].isdisjoint(values[1])
+    shorter, longer = sorted((old.text, new.text), key=len)
+    return old.kind == new.kind and longer.startswith(shorter)
 
 
 def _are_one_name(a: str, b: str) -> bool:
