@@ -62,7 +62,7 @@ def is_same_word(old: Token, new: Token) -> bool:
 
 
 def _is_same_time(old: Token, new: Token) -> bool:
-    """Decide whether two words are one day or one month: "Sep", "September", but not "pazar", "pazartesi" in Turkish."""
+    """Decide whether two words are one day or month: "Sep", "September", but not "pazar", "pazartesi" in Turkish."""
     values = said_by(old.text), said_by(new.text)
     if all(values):
         return not values[0].isdisjoint(values[1])
