@@ -57,8 +57,9 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
-    is_one_unit = any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
-    return is_one_unit or (_are_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
+    if _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text):
+        return True
+    return any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
 
 
 def _is_same_time(old: Token, new: Token) -> bool:

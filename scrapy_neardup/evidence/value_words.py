@@ -49,7 +49,7 @@ def _tables() -> tuple[dict[str, set[ValueWord]], dict[str, set[ValueWord]]]:
     return dict(words), dict(stems)
 
 
-@lru_cache(1 << 12)
+@lru_cache(1 << 14)
 def said_by(word: str) -> frozenset[ValueWord]:
     """Return what a word says, in any of its forms; nothing if it has no value."""
     meaning = meaning_of(word)
