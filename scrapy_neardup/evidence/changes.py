@@ -5,43 +5,35 @@ both values are the same, and one of them names it. So is another newest toll of
 however these are written. What is not sure is no line: its sentence is in the news of the document.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import dropwhile, product, takewhile
+from itertools import product, takewhile
 from operator import attrgetter
-from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
+from scrapy_neardup.evidence.edits import Change, change_of, edit_of
 from scrapy_neardup.evidence.figures.counted import HARMED, LABELS, SILENT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.page_lines import Side, words_of
-from scrapy_neardup.evidence.replacements import printed_words
 from scrapy_neardup.evidence.sentence_values import (
-    REACH,
     TOLD,
     Value,
     are_equal,
+    as_printed,
     count_common,
+    equal_words,
     is_other_value,
     is_small,
     may_name,
     values_of,
 )
-from scrapy_neardup.evidence.spellings import is_same_word
-from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, is_unspaced, names_of, tokens_of
-from scrapy_neardup.text.display import one_line
-from scrapy_neardup.text.folding import fold
+from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, names_of, tokens_of
 
 _LONGEST_HEAD = 400  # characters
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
-_WORD = re.compile(r"[\w'\u2019\u200c-]+")
-LETTERS = re.compile(r"[^\W\d_]+")
-_BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
-_LONGEST_LINE = 120  # characters of a change that is told
 _LEAST_HELD = 0.3  # share of a text that another one holds
 _LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
@@ -49,33 +41,34 @@ _DATELINE = 4  # words
 # of a row of a table: its values, and their share of its words
 _LEAST_COLUMNS = 3
 _LEAST_OF_ROW = 0.4
-_LONGEST_LABEL = 2  # words that say something
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
 
 
-class Change(NamedTuple):
-    """A figure with another value, as a line for people. ``is_toll`` says that it counts people harmed."""
-
-    line: str
-    is_toll: bool = False
-
-
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
-    """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
+    """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once.
+
+    A name in the place of another one is told only if nothing else is reworded.
+    """
     changes: dict[tuple[str, str], Change] = {}
-    for before, after, (text, partner) in _replaced_in(comparison, new, old):
-        if label := _label(before, after, text):
-            line = f"{label}: {_value_of(before, partner)} -> {_value_of(after, text)}"
+    edits: list[Change | None] = []
+    names = names_of(new.text, old.text)
+    for each, replaced in _replaced_in(comparison, new, old):
+        told = [(label, *pair) for pair in replaced if (label := _label(*pair, each.text))]
+        for label, before, after in told:
+            values = _value_of(before, each.partner), _value_of(after, each.text)
             is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
-            changes.setdefault((before.token.value, after.token.value), Change(one_line(line, _LONGEST_LINE), is_toll))
+            changes.setdefault((before.token.value, after.token.value), change_of(label, *values, is_toll=is_toll))
+        if not told:
+            edits.append(edit_of(each, new.language, names))
     for kind, known, newest in () if _name_others(new, old) else _newest_tolls(new, old):
-        changes.setdefault((known, newest), Change(f"{LABELS[kind]}: {known} -> {newest}", kind in HARMED))
-    return tuple({each.line: each for each in changes.values()}.values())
+        changes.setdefault((known, newest), change_of(LABELS[kind], known, newest, is_toll=kind in HARMED))
+    told_edits = [each for each in edits if each and (each.is_figure or edits.count(each) == len(edits))]
+    return tuple({each.line: each for each in (*changes.values(), *told_edits)}.values())
 
 
-def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Value, Value, tuple[str, str]]]:
-    """Yield the values in the place of others, each pair with its sentence and the partner of that.
+def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Sentence, list[tuple[Value, Value]]]]:
+    """Yield the sentences that are reworded, each with the values in the place of others.
 
     If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
     sentence that is most like it, and a sentence if another one has more of its partner, and the old value. The first
@@ -86,11 +79,11 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
-        if is_like and each.partner not in repeated:
+        if is_like and each.partner and each.partner not in repeated:
             may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
             told = _replaced(each, new.language, _DATELINE if may_have_date else 0)
             said = _words_of_better(each, best[each.partner], new.language)
-            yield from ((*pair, (each.text, each.partner)) for pair in told if pair[0].token.text not in said)
+            yield each, [pair for pair in told if pair[0].token.text not in said]
 
 
 def _words_of_better(sentence: Sentence, better: Sentence, language: str) -> set[str]:
@@ -162,11 +155,11 @@ def _label(old: Value, new: Value, text: str) -> str:
 
 def _words_beside(old: Value, new: Value, text: str) -> str:
     """Return the words beside two values that are the same, as the text prints them."""
-    before = _equal(old.before, new.before)[::-1]
-    behind = [] if new.token.kind == "code" else _equal(old.behind, new.behind)
+    before = equal_words(old.before, new.before)[::-1]
+    behind = [] if new.token.kind == "code" else equal_words(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
         small = takewhile(is_small, new.before)
-        return _as_printed(text, [*before, *reversed([*small])] if before else behind)
+        return as_printed(text, [*before, *reversed([*small])] if before else behind)
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
     # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
@@ -174,7 +167,7 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
     is_name = before[-1:] == new.before[:1] and not is_next_named
     is_named_before = new.figure.kind == SILENT or is_name or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
-    return _as_printed(text, before or behind if is_told_before else behind or before)
+    return as_printed(text, before or behind if is_told_before else behind or before)
 
 
 def _counts_others(value: Value) -> bool:
@@ -184,28 +177,9 @@ def _counts_others(value: Value) -> bool:
     return meaning is not None and meaning.kind != value.figure.kind and {meaning.kind, value.figure.kind} <= HARMED
 
 
-def _equal(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
-    """Return the first words of two rows that are the same and may name what is counted. "And" leads to other words."""
-    rows = [
-        list(dropwhile(lambda each: not may_name(each) and each.text not in WORDS["and"], row)) for row in (old, new)
-    ]
-    pairs = takewhile(lambda pair: all(map(may_name, pair)) and is_same_word(*pair), zip(*rows, strict=False))
-    return [
-        each for number, (_, each) in enumerate(pairs) if number < (REACH - 1 if is_unspaced(each) else _LONGEST_LABEL)
-    ]
-
-
-def _as_printed(text: str, tokens: Sequence[Token]) -> str:
-    """Return words of a sentence with their capitals and accents."""
-    words = [*_WORD.findall(text), *LETTERS.findall(text)]
-    printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
-    told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
-    return _BESIDE_SIGN.sub("", told)
-
-
 def _value_of(value: Value, text: str) -> str:
     """Return a value as it is told: "at least 12"."""
-    shown = _as_printed(text, value.shown)
+    shown = as_printed(text, value.shown)
     return shown[0].lower() + shown[1:] if value.is_bounded else shown
 
 

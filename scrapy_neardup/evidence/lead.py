@@ -3,9 +3,10 @@
 import re
 from itertools import islice
 
-from scrapy_neardup.evidence.changes import LETTERS, contradict
+from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
+from scrapy_neardup.evidence.sentence_values import LETTERS
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING
 from scrapy_neardup.text.display import one_line

@@ -11,7 +11,6 @@ from decimal import Decimal
 from heapq import nlargest
 from itertools import chain, product
 
-from scrapy_neardup.evidence.changes import LETTERS
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import is_plain
 from scrapy_neardup.evidence.figures.number_words import (
@@ -20,6 +19,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
+from scrapy_neardup.evidence.sentence_values import LETTERS
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line

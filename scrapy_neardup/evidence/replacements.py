@@ -11,6 +11,7 @@ from scrapy_neardup.evidence.spellings import are_synonyms, is_same_word, is_spe
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
+    ARTICLES,
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
@@ -50,7 +51,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     are_two = len(place.gone) == len(place.came) == 1 < len(letters)
     if are_two and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:  # "hepatitis A", "hepatitis B"
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
-    if not place.is_content:
+    if not (place.is_content or article_for_number(place.came, place.gone)):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone)
@@ -119,7 +120,8 @@ def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
         return True
-    if are_synonyms(*("".join(each.text for each in side) for side in (olds, news))):
+    joined = ["".join(each.text for each in side) for side in (olds, news)]
+    if are_synonyms(*joined) or ABOUT.issuperset(joined):
         return True
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
@@ -143,7 +145,9 @@ def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_on
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
     """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
-    olds, news = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
+    numbers = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
+    olds = numbers[0] or article_for_number(gone, came)
+    news = numbers[1] or article_for_number(came, gone)
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
@@ -162,6 +166,15 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
     if pieces[0] != pieces[1]:
         yield Difference(next(each.kind for each in pieces if each), printed_words(gone), printed_words(came))
     yield from _times_and_units(gone, came)
+
+
+def article_for_number(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+    """Return the last token as a number if it is an article in the place of one: "two thirds", "a third"."""
+    if not tokens or not others or tokens[-1].text not in ARTICLES or any(each.says for each in tokens[:-1]):
+        return []
+    number = others[-1]
+    is_several = number.kind == "number" and number.text.isdigit() and number.text != "1"
+    return [tokens[-1]._replace(kind="number")] if is_several else []
 
 
 def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:

@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
-from itertools import product, takewhile
+from itertools import dropwhile, product, takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS, UNITS, all_languages
-from scrapy_neardup.evidence.replacements import form_of
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS, UNITS, WORDS, all_languages
+from scrapy_neardup.evidence.replacements import form_of, printed_words
 from scrapy_neardup.evidence.spellings import is_same_word
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
@@ -25,6 +25,7 @@ from scrapy_neardup.evidence.tokens import (
     Token,
     is_unspaced,
 )
+from scrapy_neardup.text.folding import fold
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
@@ -32,6 +33,10 @@ _LEAST_VAGUE = 100  # "more than 300" may be 315
 _NEARLY = Decimal("0.9")
 _DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
 DIGITS = re.compile("[0-9]+")
+LETTERS = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[\w'\u2019\u200c-]+")
+_BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
+_LONGEST_LABEL = 2  # words that say something
 _ARABIC = re.compile("[\u0600-\u06ff]")
 REACH = 6  # words on either side of a value that may say what it counts
 _JOINED = frozenset("\u0648\u0628\u0644\u0641")
@@ -235,3 +240,22 @@ def _is_rounded(low: Decimal, high: Decimal, digits: int = 2) -> bool:
     has_digits = len(coarse.normalize().as_tuple().digits) >= digits
     rounded = [fine.quantize(coarse.normalize(), rounding) for rounding in (ROUND_HALF_UP, ROUND_DOWN)]
     return has_digits and coarse in rounded
+
+
+def equal_words(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
+    """Return the first words of two rows that are the same and may name what is counted. "And" leads to other words."""
+    rows = [
+        list(dropwhile(lambda each: not may_name(each) and each.text not in WORDS["and"], row)) for row in (old, new)
+    ]
+    pairs = takewhile(lambda pair: all(map(may_name, pair)) and is_same_word(*pair), zip(*rows, strict=False))
+    return [
+        each for number, (_, each) in enumerate(pairs) if number < (REACH - 1 if is_unspaced(each) else _LONGEST_LABEL)
+    ]
+
+
+def as_printed(text: str, tokens: Sequence[Token]) -> str:
+    """Return words of a sentence with their capitals and accents."""
+    words = [*_WORD.findall(text), *LETTERS.findall(text)]
+    printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
+    told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
+    return _BESIDE_SIGN.sub("", told)

@@ -4,6 +4,7 @@ Words are recognised by their letters, and names by their skeleton (see ``names`
 """
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -12,6 +13,7 @@ from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, OPPOSITES, SPELLED, Token
+from scrapy_neardup.evidence.value_words import said_by
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _SYNONYMS = [frozenset(words.split()) for words in _TABLE["synonyms"].split("|")]
@@ -43,9 +45,8 @@ def is_spelled(word: str, token: Token) -> bool:
 
 def is_same_word(old: Token, new: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
-    if old.kind == new.kind == "time" and not any(map(str.isdigit, old.text + new.text)):
-        shorter, longer = sorted((old.text, new.text), key=len)
-        return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
+    if "time" in (old.kind, new.kind) and not any(map(str.isdigit, old.text + new.text)):
+        return _is_same_time(old, new)
     if is_spelled(old.text, new) or is_spelled(new.text, old):
         return True
     if old.kind in FIRM or new.kind in FIRM:
@@ -54,7 +55,18 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
-    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+    if _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text):
+        return True
+    return any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
+
+
+def _is_same_time(old: Token, new: Token) -> bool:
+    """Decide whether two words are one day or month: "Sep", "September", but not "pazar", "pazartesi" in Turkish."""
+    values = said_by(old.text), said_by(new.text)
+    if all(values):
+        return not values[0].isdisjoint(values[1])
+    shorter, longer = sorted((old.text, new.text), key=len)
+    return old.kind == new.kind and longer.startswith(shorter)
 
 
 def _are_one_name(a: str, b: str) -> bool:
@@ -113,14 +125,14 @@ def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     if len(shorter) < 4 or shorter[0] != longer[0]:
         return False
-    common = _begin_alike(a, b)
+    common = begin_alike(a, b)
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
-    is_turned = sorted(a) == sorted(b) and common + 2 + _begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
+    is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
     return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
 
 
-def _begin_alike(a: str, b: str) -> int:
-    """Return how many letters of two words are equal before the first that is not."""
+def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many letters or words of two rows are equal before the first that is not."""
     return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -39,9 +39,12 @@ BACKGROUND = _TABLE["background"]
 HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-INDEFINITE, WITHOUT_SIZE, FUNCTION_WORDS, QUALIFIERS = (
-    frozenset(_TABLE[role].split()) for role in ("vague", "without_size", "function_words", "qualifiers")
+INDEFINITE, FUNCTION_WORDS, QUALIFIERS = (
+    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
 )
+CLASSES: dict[str, dict[str, str]] = _TABLE["classes"]
+"""Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
+WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
 OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
 CONJUNCTIONS = frozenset(_TABLE["conjunctions"].split())
@@ -50,6 +53,7 @@ ABOUT = HEDGES.union(_TABLE["about"].split())
 BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) for word in words.split()}
 _OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
 SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
+ARTICLES = SPELLED["1"] | {"a", "an"}
 _VALUES = {word: int(value) for value, words in SPELLED.items() for word in words}
 _READ_WITH_NEXT = _VALUES.keys() | CURRENCIES.keys() | PERCENT
 _KINDS: dict[str, TokenKind] = {
@@ -315,7 +319,12 @@ def _words_by_case(text: str) -> tuple[set[str], set[str]]:
 
 def is_unspaced(token: Token) -> bool:
     """Return whether a token is one character of a script without spaces."""
-    return len(token.text) == 1 and re.match(WITHOUT_SPACES, token.text) is not None
+    return len(token.text) == 1 and has_no_spaces(token.text)
+
+
+def has_no_spaces(word: str) -> bool:
+    """Return whether a word is of a script without spaces."""
+    return re.match(WITHOUT_SPACES, word) is not None
 
 
 def piece_of(tokens: Sequence[Token]) -> Token | None:

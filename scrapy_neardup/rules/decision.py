@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, Verdict
-from scrapy_neardup.evidence.changes import Change
+from scrapy_neardup.evidence.edits import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Record, seconds_of
@@ -140,7 +140,7 @@ class Judge:
         if match.related:
             status: Status = "related"
             kind = "translation" if pair.is_translation else None
-        elif changes or (may_be_update and version.pair.is_rewritten):
+        elif any(change.is_figure for change in changes) or (may_be_update and version.pair.is_rewritten):
             status = "update"
             if changes:
                 findings = [Finding(True, (f"changed: {'; '.join(change.line for change in changes)}",))]

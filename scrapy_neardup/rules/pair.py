@@ -5,8 +5,9 @@ from __future__ import annotations
 from copy import copy
 from functools import cached_property
 
-from scrapy_neardup.evidence.changes import Change, changes_between
+from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
+from scrapy_neardup.evidence.edits import Change
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, SharedTolls, names_beside, names_score, shared_tolls
 from scrapy_neardup.evidence.page_lines import Side
@@ -141,7 +142,7 @@ class Pair:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """Return the figures, times and codes that have another value in the new text, nothing without texts."""
+        """Return what the new text says in the place of something else, nothing without texts."""
         if self.comparison is None or self.new_text is None or self.old_text is None or not self.policy.keep_updates:
             return ()
         new = self._side(self.new, self.new_text)

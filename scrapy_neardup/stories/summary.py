@@ -20,7 +20,7 @@ from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
-_CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
+_CHANGE = re.compile("(?:(.+): )?(.+) -> (.+)", re.DOTALL)
 
 
 class FigureChange(NamedTuple):
@@ -43,7 +43,7 @@ class FigureChange(NamedTuple):
 def read_change(line: str) -> FigureChange:
     """Read a line such as "dead: 4 -> 12". A line in any other form is a value without a label."""
     found = _CHANGE.fullmatch(line)
-    return FigureChange(*found.groups()) if found else FigureChange("", "", line)
+    return FigureChange(*found.groups(default="")) if found else FigureChange("", "", line)
 
 
 _FEWEST_VOTERS = 3

@@ -123,6 +123,23 @@ async def test_a_copy_beside_a_wall_is_stored_as_it_is_judged(tolls: tuple[int, 
     assert records[bytes.fromhex(document.id)].is_dropped == drops
 
 
+@pytest.mark.parametrize(
+    ("place", "day", "status", "change"),
+    [
+        ("Skerrow", "понедельника", "duplicate", "Tarnfield -> Skerrow"),
+        ("Tarnfield", "среды", "update", "word: понедельника -> среды"),
+    ],
+)
+async def test_a_name_is_told_of_a_copy_that_is_kept_and_a_day_makes_an_update(
+    newsroom: Newsroom, place: str, day: str, status: str, change: str
+) -> None:
+    said = "The old ferry to {} sank in the storm near the pier, with the word {} on its sail."
+    await newsroom.publish("fire", "paper", 0, text=f"{text('fire', 200)}\n{said.format('Tarnfield', 'понедельника')}")
+    document = newsroom.article("fire", "wire", 60, text=f"{text('fire', 200)}\n{said.format(place, day)}")
+    verdict = await newsroom.detector.check(document)
+    assert (verdict.status, verdict.changes, verdict.would_drop) == (status, (change,), False)
+
+
 async def test_a_figure_of_a_title_that_a_preset_compares_makes_an_update() -> None:
     async with opened(store="memory://", preset="nrc") as room:
         for site, dead in (("paper", 4), ("other", 12)):

@@ -65,8 +65,11 @@ PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
-MONTHS = WORDS["months"].union(_CLDR["months"].split())
-WEEKDAYS = frozenset(_CLDR["weekdays"].split()) | {"feira"}
+MONTHS_BY_NUMBER: dict[str, str] = _CLDR["months"]
+DAYS_BY_NUMBER: dict[str, str] = _CLDR["weekdays"]
+"""Days of the week by their number: words, a stroke, and words that may mean something else."""
+MONTHS = WORDS["months"].union(*(words.partition("|")[0].split() for words in MONTHS_BY_NUMBER.values()))
+WEEKDAYS = frozenset(("feira", "axsami")).union(*(words.partition("|")[0].split() for words in DAYS_BY_NUMBER.values()))
 DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"

@@ -1,0 +1,108 @@
+"""What one edit of an otherwise equal sentence says now: another unit, day or share, the contrary, another name, "not".
+
+Other words are not told: of those that stand in the place of others on real pages nearly all say the same.
+"""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import takewhile
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.differences import Sentence
+from scrapy_neardup.evidence.replacements import article_for_number
+from scrapy_neardup.evidence.sentence_values import as_printed, equal_words
+from scrapy_neardup.evidence.spellings import begin_alike
+from scrapy_neardup.evidence.tokens import Token, is_unspaced, tokens_of
+from scrapy_neardup.evidence.value_words import VALUES, differing, said_in
+from scrapy_neardup.text.display import one_line
+
+_LONGEST = 4  # words
+_LONGEST_LINE = 120  # characters of a change that is told
+_ALIKE = 0.5  # of the letters of two names
+_WITHIN = 4  # characters on either side that may be of the same word
+
+
+class Change(NamedTuple):
+    """What a text says in the place of something else, as a line for people."""
+
+    line: str
+    is_toll: bool = False  # whether it counts people harmed
+    is_figure: bool = True  # whether it is a figure or a time, and no other word
+
+
+def change_of(label: str, old: str, new: str, *, is_toll: bool = False, is_figure: bool = True) -> Change:
+    """Return a change with its line: "by: 18:00 -> 15:00", or "Marwick -> Tarnfield" without a label."""
+    line = f"{label}: {old} -> {new}" if label else f"{old} -> {new}"
+    return Change(one_line(line, _LONGEST_LINE), is_toll, is_figure)
+
+
+class _Place(NamedTuple):
+    """Where two sentences differ, if the words before and behind are equal."""
+
+    old: Sequence[Token]
+    new: Sequence[Token]
+    start: int
+    behind: int  # equal words at the end
+
+    def sides(self, before: int = 0, behind: int = 0) -> list[Sequence[Token]]:
+        """Return the words of both sentences, and so many of those around them."""
+        first = max(0, self.start - before)
+        return [side[first : len(side) - self.behind + behind] for side in (self.old, self.new)]
+
+
+def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change | None:
+    """Return what a sentence says now that is otherwise equal, None if it may only say it in other words."""
+    if not any(each.is_alone for each in sentence.differences):
+        return None
+    texts = sentence.partner, sentence.text
+    old, new = (tokens_of(text, language, names) for text in texts)
+    rows = [[each.text for each in side] for side in (old, new)]
+    start = begin_alike(*rows)
+    place = _Place(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
+    gone, came = place.sides()
+    if max(len(gone), len(came)) > _LONGEST:
+        return None
+    subjects = _subjects(place)
+    has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
+    has_sign = any(each.kind == "unit" for each in (*gone, *came))
+    label = ""
+    if subjects:
+        label = _label(sentence.text, place, has_number)
+        told = place.sides(before=has_number and not has_sign)
+    elif _are_other_names(gone, came):
+        told = [gone, came]
+    elif [each.kind for each in (*gone, *came)] == ["negation"]:
+        told = place.sides(behind=1)
+    else:
+        return None
+    is_toll = has_number and "fate" in subjects
+    is_figure = is_toll or not subjects.isdisjoint(VALUES)
+    return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
+
+
+def _subjects(place: _Place) -> set[str]:
+    """Return what is said otherwise. A word of a script without spaces may reach out of its place."""
+    gone, came = place.sides()
+    if any(each.kind == "number" for each in (*gone, *came)):
+        return {"share"} if article_for_number(gone, came) or article_for_number(came, gone) else set()
+    around = _WITHIN * any(map(is_unspaced, (*gone, *came)))
+    return differing(*map(said_in, place.sides(around, around)))
+
+
+def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
+    """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
+    if not gone or len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
+        return False
+    return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
+
+
+def _label(text: str, place: _Place, before: int) -> str:
+    """Return the words before a place in its clause, or those behind it, which are asked first for a share."""
+    _, came = place.sides()
+    rows = [reversed(side[: place.start - before]) for side in (place.old, place.new)]
+    ahead = [[*takewhile(lambda each: not each.closes, row)] for row in rows]
+    behind = [side[len(side) - place.behind :] for side in (place.old, place.new) if not came or not came[-1].closes]
+    labels = [equal_words(*ahead)[::-1], equal_words(*behind) if behind else []]
+    if any(each.of == "share" for each in said_in(came)):
+        labels.reverse()
+    return as_printed(text, labels[0] or labels[1])
