@@ -211,10 +211,11 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
     new = tokens_of(aligned.text, known.language, known.names)
     if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
-    old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    found = find_places(new, old, is_only=known.has_one_edit, has_names=bool(known.names))
-    if found[1]:
-        return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
+    if aligned.partner:
+        old = tokens_of(aligned.partner, known.language, known.names)
+        found = find_places(new, old, is_only=known.has_one_edit, has_names=bool(known.names))
+        if found[1]:
+            return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
     return Sentence(aligned.text, "", max(1, len(new)), 0, differences, is_title)

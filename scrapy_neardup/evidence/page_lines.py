@@ -144,6 +144,7 @@ def _has_notice(text: str) -> bool:
 
 def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
     """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
+    if len(tokens) > _SHORT_CREDIT:
+        return False
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
-    return len(tokens) <= _SHORT_CREDIT and has_name
+    return _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0

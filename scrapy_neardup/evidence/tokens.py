@@ -95,8 +95,9 @@ _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
+_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
-_CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
+_CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
 # of a number behind "half a"
 _LEAST_DIGITS = 4
@@ -125,6 +126,7 @@ class Token(NamedTuple):
 
 _LONGEST_SENTENCE = 2000  # characters: what is longer is not remembered
 _LONGEST_WORD = 40
+_MOST_REMEMBERED = 1 << 13  # words of a language
 
 
 def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
@@ -140,6 +142,7 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
 @lru_cache(256)  # a sentence is compared with several others, and read again for changes and news
 def _tokens_of(text: str, language: str) -> list[Token]:
     codes: dict[str, str] = {}
+    known = _known_words(language)
 
     def hide(found: re.Match[str]) -> str:
         code = found[1].casefold()
@@ -153,26 +156,52 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     text = fold(text)
     for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = printed.sub(usual, text)
-    tokens, starts = number_tokens(_CODE.sub(hide, text))
+    tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
     words = _Words([], raw, codes, language)
     place = 0
     while place < len(raw):
-        place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
+        if place in numbers:
+            place = words.add_number(place, *numbers[place])
+        elif (word := known[raw[place]]) is not None:
+            words.found.append(word)
+            place += 1
+        else:
+            place = words.add(place)
     return words.found
 
 
-@lru_cache(1 << 13)
-def _word(token: str, language: str) -> Token | None:
-    """Return the token of a word that stands alone, None for a mark, a number or a script without spaces."""
-    if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or _UNSPACED.search(token):
-        return None
-    if token in _OF_OTHER_LANGUAGES.get(language, ()):
-        return Token(token + _SYLLABLE, "word", token)
-    if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
-        token = token[1:]
-    return Token(token, _KINDS.get(token, "word"), token)
+class _KnownWords(dict[str, Token | None]):
+    """The tokens of words that stand alone, remembered because words repeat.
+
+    It has None for a mark, a number, a code, a script without spaces, and for what is read together with the next word.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._others = _OF_OTHER_LANGUAGES.get(language, frozenset[str]())
+
+    def __missing__(self, token: str) -> Token | None:
+        word = None if token in _READ_WITH_NEXT or token.startswith(_CODE_MARK) else self.word(token)
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        if len(token) <= _LONGEST_WORD:
+            self[token] = word
+        return word
+
+    def word(self, token: str) -> Token | None:
+        """Return the token of a word, None for a mark, a number or a script without spaces."""
+        if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or _UNSPACED.search(token):
+            return None
+        if token in self._others:
+            return Token(token + _SYLLABLE, "word", token)
+        if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
+            token = token[1:]
+        return Token(token, _KINDS.get(token, "word"), token)
+
+
+_known_words = lru_cache(8)(_KnownWords)
 
 
 class _Words(NamedTuple):
@@ -201,10 +230,9 @@ class _Words(NamedTuple):
     def add(self, place: int) -> int:
         """Add the token at a place, which is no number. Return the place behind it."""
         token = self.raw[place]
-        read = _word if len(token) <= _LONGEST_WORD else _word.__wrapped__
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
-        elif (word := read(token, self.language)) is not None:
+        elif (word := _known_words(self.language).word(token)) is not None:
             if token in _READ_WITH_NEXT:
                 return self._add_with_next(place, word)
             self.found.append(word)

@@ -66,6 +66,8 @@ class _Holders:
     def partners(self, sentence: Printed) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
         wanted = dict.fromkeys(sentence.tokens)
+        if len(wanted.keys() & self._places.keys()) < _PARTNER * len(wanted):
+            return []
         scores: dict[int, float] = {}
         for token in wanted:
             places = self._places.get(token, ())
