@@ -214,10 +214,11 @@ def _newest_toll(new: Side, old: Side) -> Iterator[tuple[str, str]]:
 
     The others are parts of it. A lower toll in other words may be that of a part: "seven died in 24 hours".
     """
-    known, newest = _highest_toll(old), _highest_toll(new)
+    newest = _highest_toll(new)
+    known = _highest_toll(old) if newest else newest  # most texts tell of no dead
     is_corrected = newest < known and any(each.is_correction for each in _tolls_of_dead(new))
     is_risen = 0 < known < newest <= _MOST_GROWTH * (1 + known)
-    if not (is_risen or is_corrected) or not newest or _name_others(new, old):
+    if not (is_risen or is_corrected) or _name_others(new, old):
         return
     is_told = str(newest) in _told_dead(old.title, old.text, old.language)
     if is_told or str(known) in _told_dead("", new.text[:_LONGEST_HEAD], new.language)[:1]:
