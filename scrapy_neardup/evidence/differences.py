@@ -163,7 +163,7 @@ def compare(new: Side, old: Side, learned: tuple[str, ...] = ()) -> Comparison:
     # First the titles, because a sentence of the text may count another thing.
     of_titles = [each for each in align(sentences[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
     aligned = of_titles + align(sentences, olds)[len(of_titles) :]
-    known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
+    known = BothTexts(new, old, aligned[bool(new.title) :])
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
         above = sentences[max(0, number - 1)]
@@ -178,10 +178,6 @@ def compare(new: Side, old: Side, learned: tuple[str, ...] = ()) -> Comparison:
             found.append(_compared(each, known, number, is_title=is_title))
     old_head = align(olds[bool(old.title) :][: HEAD - 1], sentences)
     return Comparison(tuple(found), old_words, _share_held(old_head))
-
-
-def _has_one_edit(sentences: Sequence[Aligned]) -> bool:
-    return len([each for each in sentences if each.partner and not each.is_equal]) < 2
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:

@@ -126,7 +126,6 @@ class Token(NamedTuple):
 
 _LONGEST_SENTENCE = 2000  # characters: what is longer is not remembered
 _LONGEST_WORD = 40
-_MOST_REMEMBERED = 1 << 13  # words of a language
 
 
 def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
@@ -142,7 +141,6 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
 @lru_cache(256)  # a sentence is compared with several others, and read again for changes and news
 def _tokens_of(text: str, language: str) -> list[Token]:
     codes: dict[str, str] = {}
-    known = _known_words(language)
 
     def hide(found: re.Match[str]) -> str:
         code = found[1].casefold()
@@ -162,46 +160,28 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     words = _Words([], raw, codes, language)
     place = 0
     while place < len(raw):
+        token = raw[place]
+        is_special = token in _READ_WITH_NEXT or token in codes or len(token) > _LONGEST_WORD
         if place in numbers:
             place = words.add_number(place, *numbers[place])
-        elif (word := known[raw[place]]) is not None:
+        elif is_special or (word := _word(token, language)) is None:
+            place = words.add(place)
+        else:  # most tokens are words
             words.found.append(word)
             place += 1
-        else:
-            place = words.add(place)
     return words.found
 
 
-class _KnownWords(dict[str, Token | None]):
-    """The tokens of words that stand alone, remembered because words repeat.
-
-    It has None for a mark, a number, a code, a script without spaces, and for what is read together with the next word.
-    """
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._others = _OF_OTHER_LANGUAGES.get(language, frozenset[str]())
-
-    def __missing__(self, token: str) -> Token | None:
-        word = None if token in _READ_WITH_NEXT or token.startswith(_CODE_MARK) else self.word(token)
-        if len(self) >= _MOST_REMEMBERED:
-            self.clear()
-        if len(token) <= _LONGEST_WORD:
-            self[token] = word
-        return word
-
-    def word(self, token: str) -> Token | None:
-        """Return the token of a word, None for a mark, a number or a script without spaces."""
-        if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or _UNSPACED.search(token):
-            return None
-        if token in self._others:
-            return Token(token + _SYLLABLE, "word", token)
-        if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
-            token = token[1:]
-        return Token(token, _KINDS.get(token, "word"), token)
-
-
-_known_words = lru_cache(8)(_KnownWords)
+@lru_cache(1 << 13)
+def _word(token: str, language: str) -> Token | None:
+    """Return the token of a word that stands alone, None for a mark, a number or a script without spaces."""
+    if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or _UNSPACED.search(token):
+        return None
+    if token in _OF_OTHER_LANGUAGES.get(language, ()):
+        return Token(token + _SYLLABLE, "word", token)
+    if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
+        token = token[1:]
+    return Token(token, _KINDS.get(token, "word"), token)
 
 
 class _Words(NamedTuple):
@@ -232,7 +212,7 @@ class _Words(NamedTuple):
         token = self.raw[place]
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
-        elif (word := _known_words(self.language).word(token)) is not None:
+        elif (word := _word.__wrapped__(token, self.language)) is not None:
             if token in _READ_WITH_NEXT:
                 return self._add_with_next(place, word)
             self.found.append(word)

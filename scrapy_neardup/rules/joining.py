@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.differences import Comparison
@@ -140,6 +141,7 @@ def _own_sentences(document: Document, match: Match, comparisons: Sequence[Compa
     return own_sentences(document.text, pair.new.learned, comparisons)
 
 
+@lru_cache(32)  # many documents join a story by its first one
 def _has_many(read: Document | StoredText | None, size: int) -> bool:
     """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
 

@@ -35,10 +35,15 @@ HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
 _THINGS = {word: thing for thing, words in words_by_role("things").items() for word in words}
 _PAGE = words_by_role("page")
 # Words with the same first letter are tried together, which takes a quarter of the time.
-_BY_FIRST_LETTER = groupby(sorted(_PAGE["words"]), itemgetter(0))
-_PAGE_WORDS = "|".join(f"{letter}(?:{'|'.join(each[1:] for each in words)})" for letter, words in _BY_FIRST_LETTER)
-_PAGE_WORDS = _PAGE_WORDS.replace("*", r"\w*").replace("_", " ")
-_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}")
+_PAGE_WORDS = "|".join(
+    f"{letter}(?:{'|'.join(each[1:] for each in words)})"
+    for letter, words in groupby(sorted(_PAGE["words"]), itemgetter(0))
+)
+_OF_PAGE = re.compile(
+    rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}".replace("*", r"\w*").replace(
+        "_", " "
+    )
+)
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 _CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())

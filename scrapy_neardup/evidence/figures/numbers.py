@@ -35,15 +35,16 @@ _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters.
 _SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
 _SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
-# How numbers are written otherwise: a pattern, and the usual form.
-_SPLIT = re.compile("[0-9], [0-9]{3}")
-_UNSPLIT = (
-    (re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))"), r"\1,"),  # "$840, 650"
+# How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
+# A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
+_REWRITTEN = (
+    ("'я", re.compile("'я"), "я"),  # inside Ukrainian words: "п'ять"
+    (", ", re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))"), r"\1,"),  # "$840, 650"
     # "1,122, 095" and "1, 300,722"
-    (re.compile("((?<![0-9,.])[0-9]{1,3}(?:,[0-9]{3})+), (?=[0-9]{3}(?![0-9]))"), r"\1,"),
-    (re.compile("((?<![0-9,.] )(?<![0-9,.])[0-9]{1,3}), (?=[0-9]{3},[0-9]{3}(?![0-9]))"), r"\1,"),
+    (", ", re.compile("([0-9](?<![0-9,.].)[0-9]{0,2}(?:,[0-9]{3})+), (?=[0-9]{3}(?![0-9]))"), r"\1,"),
+    (", ", re.compile("([0-9](?<![0-9,.] .)(?<![0-9,.].)[0-9]{0,2}), (?=[0-9]{3},[0-9]{3}(?![0-9]))"), r"\1,"),
+    (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
 )
-_MILLION = re.compile(r" mil\.(?<=[0-9] mil\.)(?= (?:Kc|€|[a-z]))")  # elsewhere "mil" is a thousand
 _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
@@ -91,9 +92,9 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     text = fold(text)
     if "만" in text or "억" in text or "조" in text:
         text = with_myriads(text)
-    text = _MILLION.sub(" mln", text.replace("'я", "я"))  # "п'ять" is Ukrainian
-    for pattern, usual in _UNSPLIT if _SPLIT.search(text) else ():
-        text = pattern.sub(usual, text)
+    for sign, pattern, usual in _REWRITTEN:
+        if sign in text:
+            text = pattern.sub(usual, text)
     if not text.isascii() and _UNUSUAL.search(text):
         for sign, usual in _USUAL.items():
             text = text.replace(sign, usual)
