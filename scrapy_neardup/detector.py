@@ -14,7 +14,7 @@ from scrapy_neardup.assembly import embedding_of, judge_of, sketcher_of
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.content.extractors import extractor_identity
 from scrapy_neardup.content.urls import require_page, url_identity
-from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Verdict, unchecked
+from scrapy_neardup.document import Document, Fingerprint, Verdict, unchecked
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
@@ -111,7 +111,6 @@ class NearDupDetector:
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
-        self._is_warm = False  # the first sketch builds tables
         self._young_until = 0
 
     async def open(self) -> None:
@@ -257,14 +256,6 @@ class NearDupDetector:
                 group.append(each)
         return group
 
-    async def _sketch(self, documents: Sequence[Document]) -> list[Fingerprint]:
-        """Return the fingerprints of documents. Long texts, and the first ones, would hold up the event loop."""
-        if self._is_warm and sum(len(each.text) for each in documents) < LONG_TEXT:
-            return self.sketcher.fingerprints(documents)
-        made = await asyncio.to_thread(self.sketcher.fingerprints, documents)
-        self._is_warm = True
-        return made
-
     async def _check_group(self, group: Sequence[Waiting]) -> None:
         """Answer documents with their verdicts, which are ``unchecked`` if the store fails."""
         verdicts = [unchecked("store-unavailable")] * len(group)
@@ -275,7 +266,7 @@ class NearDupDetector:
             if self.breaker.allows(len(group)):
                 await self._begin()
                 documents = list(await self.knowledge.meet(documents))  # whose sources have wrong clocks is marked
-                fingerprints = await self._sketch(documents)
+                fingerprints = await asyncio.to_thread(self.sketcher.fingerprints, documents)
                 start = time.perf_counter()
                 checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                 microseconds = round(1e6 * (time.perf_counter() - start))
@@ -315,7 +306,7 @@ class NearDupDetector:
         """
         if self.embedding is not None:
             document = await self.embedding.ask(document)
-        (fingerprint,) = await self._sketch([document])
+        fingerprint = await asyncio.to_thread(self.sketcher.fingerprint, document)
         return await self.index.documents.look(fingerprint, document)
 
     def take_events(self) -> list[StoryEvent]:

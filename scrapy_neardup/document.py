@@ -140,9 +140,6 @@ LAST_SECOND = 0xFFFF_FFFF
 # How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory.
 MOST_CHARACTERS = 400_000
 
-# Texts of this many characters or more are read in a thread: the worst of them would block the event loop.
-LONG_TEXT = 8_000
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -127,8 +127,8 @@ def test_the_reading_path_is_the_one_that_an_item_takes(project: Project) -> Non
     taken = Counter[str]()
     for file, name in json.loads((project.folder / "path.json").read_text("utf-8")):
         taken[f"{file} {name}"] += 1
-    calls = {file: re.findall("`(\\w+)`", cells.split("|")[0]) for file, _, cells in rows_of_the_reading_path()}
-    shown = [f"{file} {name}" for file, names in calls.items() for name in names]
+    calls = ((file, re.findall("`(\\w+)`", cells.split("|")[0])) for file, _, cells in rows_of_the_reading_path())
+    shown = [f"{file} {name}" for file, names in calls for name in names]
     assert shown == list(taken)
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     assert f"By these {taken.total()} calls" in page

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.index.joined_stories import JoinedStories
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.presets import PRESETS
 from scrapy_neardup.sketch.fingerprint import Sketcher
@@ -100,20 +102,24 @@ async def test_a_detector_nobody_opened_opens_itself_once() -> None:
     assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
 
 
-async def test_the_first_text_is_sketched_outside_the_event_loop(
-    detector: NearDupDetector, monkeypatch: pytest.MonkeyPatch
+async def test_texts_are_sketched_and_judged_outside_the_event_loop(
+    store_url: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_on_loop: list[bool] = []
-    sketch = detector.sketcher.fingerprints
 
-    def noting(documents: Sequence[Document]) -> list[Fingerprint]:
-        is_on_loop.append(threading.current_thread() is threading.main_thread())
-        return sketch(documents)
+    def noting(function: Callable[..., object]) -> Callable[..., object]:
+        def noted(*arguments: object) -> object:
+            is_on_loop.append(threading.current_thread() is threading.main_thread())
+            return function(*arguments)
 
-    monkeypatch.setattr(detector.sketcher, "fingerprints", noting)
-    for number in range(2):
-        await judge(detector, f"The ferry left the harbour {number} " * 20, f"http://a.example/{number}")
-    assert is_on_loop == [False, True]
+        return noted
+
+    for owner, name in ((Sketcher, "fingerprints"), (Judge, "decide"), (JoinedStories, "join")):
+        monkeypatch.setattr(owner, name, noting(getattr(owner, name)))
+    async with opened(store=store_url, namespace=namespace) as room:
+        for number in range(2):
+            await room.publish("ferry", "", number)
+    assert is_on_loop == [False] * 5
 
 
 VICTIM = "https://harbour.blogspot.com/2026/11/ferry.html"

@@ -163,7 +163,7 @@ def compare(new: Side, old: Side, learned: tuple[str, ...] = ()) -> Comparison:
     # First the titles, because a sentence of the text may count another thing.
     of_titles = [each for each in align(sentences[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
     aligned = of_titles + align(sentences, olds)[len(of_titles) :]
-    known = BothTexts(new, old, has_one_edit=_has_one_edit(aligned[bool(new.title) :]))
+    known = BothTexts(new, old, aligned[bool(new.title) :])
     for number, each in enumerate(aligned):
         is_title = bool(new.title) and number == 0
         above = sentences[max(0, number - 1)]
@@ -178,10 +178,6 @@ def compare(new: Side, old: Side, learned: tuple[str, ...] = ()) -> Comparison:
             found.append(_compared(each, known, number, is_title=is_title))
     old_head = align(olds[bool(old.title) :][: HEAD - 1], sentences)
     return Comparison(tuple(found), old_words, _share_held(old_head))
-
-
-def _has_one_edit(sentences: Sequence[Aligned]) -> bool:
-    return len([each for each in sentences if each.partner and not each.is_equal]) < 2
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
@@ -211,10 +207,11 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
     new = tokens_of(aligned.text, known.language, known.names)
     if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
-    old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    found = find_places(new, old, is_only=known.has_one_edit, has_names=bool(known.names))
-    if found[1]:
-        return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
+    if aligned.partner:
+        old = tokens_of(aligned.partner, known.language, known.names)
+        found = find_places(new, old, is_only=known.has_one_edit, has_names=bool(known.names))
+        if found[1]:
+            return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
     return Sentence(aligned.text, "", max(1, len(new)), 0, differences, is_title)

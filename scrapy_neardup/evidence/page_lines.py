@@ -41,12 +41,14 @@ def words_of(text: str) -> frozenset[str]:
 class BothTexts:
     """What is looked up in the old text as a whole, and of both texts.
 
-    ``has_one_edit`` says that at most one sentence of the new text is reworded.
+    ``aligned`` are the sentences of the new text, without its title. ``has_one_edit`` says that at most one of them is
+    reworded.
     """
 
-    def __init__(self, new: Side, old: Side, *, has_one_edit: bool) -> None:
-        self.has_one_edit = has_one_edit
-        self._side = old
+    def __init__(self, new: Side, old: Side, aligned: Sequence[Aligned]) -> None:
+        self.has_one_edit = len([each for each in aligned if each.partner and not each.is_equal]) < 2
+        self._old_language = old.language
+        self._text = f"{old.title}\n{old.text}"
         self.language = new.language
         self._paper = new.source  # others choose their names as they like
         self._paper_skeleton = skeleton(new.source.removeprefix("www."))
@@ -68,16 +70,12 @@ class BothTexts:
         return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
 
     @cached_property
-    def _text(self) -> str:
-        return f"{self._side.title}\n{self._side.text}"
-
-    @cached_property
     def _words(self) -> frozenset[str]:
         return words_of(self._text)
 
     @cached_property
     def _tokens(self) -> frozenset[str]:
-        return _texts_of_tokens(self._text, self._side.language)
+        return _texts_of_tokens(self._text, self._old_language)
 
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
@@ -126,7 +124,9 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
         return True  # a counter, such as "3 min read"
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
-    return _names_paper(text, tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
+    if len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known):
+        return True
+    return known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
 
 
 def may_be_of_page(aligned: Aligned) -> bool:
@@ -145,5 +145,4 @@ def _has_notice(text: str) -> bool:
 def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
     """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
-    return len(tokens) <= _SHORT_CREDIT and has_name
+    return _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0

@@ -100,8 +100,9 @@ _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
+_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
-_CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
+_CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
 # of a number behind "half a"
 _LEAST_DIGITS = 4
@@ -158,13 +159,21 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     text = fold(text)
     for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = printed.sub(usual, text)
-    tokens, starts = number_tokens(_CODE.sub(hide, text))
+    tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
     words = _Words([], raw, codes, language)
     place = 0
     while place < len(raw):
-        place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
+        token = raw[place]
+        is_special = token in _READ_WITH_NEXT or token in codes or len(token) > _LONGEST_WORD
+        if place in numbers:
+            place = words.add_number(place, *numbers[place])
+        elif is_special or (word := _word(token, language)) is None:
+            place = words.add(place)
+        else:  # most tokens are words
+            words.found.append(word)
+            place += 1
     return words.found
 
 
@@ -206,10 +215,9 @@ class _Words(NamedTuple):
     def add(self, place: int) -> int:
         """Add the token at a place, which is no number. Return the place behind it."""
         token = self.raw[place]
-        read = _word if len(token) <= _LONGEST_WORD else _word.__wrapped__
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
-        elif (word := read(token, self.language)) is not None:
+        elif (word := _word.__wrapped__(token, self.language)) is not None:
             if token in _READ_WITH_NEXT:
                 return self._add_with_next(place, word)
             self.found.append(word)

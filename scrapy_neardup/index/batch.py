@@ -10,7 +10,7 @@ its commit is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from scrapy_neardup.document import LONG_TEXT, Document, with_id
+from scrapy_neardup.document import Document, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import SLICE, Part, Partition, Span, calls_by_slice, values_by_slice
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
@@ -113,7 +113,7 @@ class Batch(Part):
         self._find_candidates()
         await self._read_candidates()
         await self._read_texts()
-        await self.decide()
+        await self._client.run_aside(self._decide)
         if registers:
             await self._commit()
 
@@ -209,15 +209,19 @@ class Batch(Part):
 
     async def _read_texts(self) -> None:
         """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
+        wanted = await self._client.run_aside(self._wanted_texts)
+        self._texts |= await self.partition.texts(self._client, wanted)
+        for each in self.documents:  # those that come later in this batch may read the texts of those before
+            if each.stored is None and each.record.text_at != NO_TEXT:
+                self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
+
+    def _wanted_texts(self) -> set[bytes]:
         wanted = set[bytes]()
         for each in self.documents:
             for pair in chosen_for_second_look(self._update_pairs(each)):
                 records = (pair.old, self.records.get(pair.kept_key))
                 wanted.update(record.text_at for record in records if record)
-        self._texts |= await self.partition.texts(self._client, wanted)
-        for each in self.documents:  # those that come later in this batch may read the texts of those before
-            if each.stored is None and each.record.text_at != NO_TEXT:
-                self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
+        return wanted
 
     def _update_pairs(self, new: CheckedDocument) -> list[Pair]:
         """Pair a document with each candidate whose record is known, and return the pairs that may match.
@@ -245,18 +249,13 @@ class Batch(Part):
 
     # 5. Decide
 
-    async def decide(self) -> None:
+    def _decide(self) -> None:
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            texts = self._texts_of(pairs)
-            asked = (with_id(each.given, each.id), each.stored or each.record, pairs, texts)
-            lengths = [len(each.given.text), *(len(text.text) for text in texts.values())]
-            if pairs and max(lengths) >= LONG_TEXT:
-                # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-                each.decision = await self._client.run_aside(self.partition.judge.decide, *asked)
-            else:
-                each.decision = self.partition.judge.decide(*asked)
+            document = with_id(each.given, each.id)
+            record = each.stored or each.record
+            each.decision = self.partition.judge.decide(document, record, pairs, self._texts_of(pairs))
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
@@ -278,7 +277,7 @@ class Batch(Part):
         left: Sequence[CheckedDocument] = self.documents
         for _ in range(10):  # then everything is read again
             await self._stories.read(self._client, [each.decision.join for each in left if each.decision.join])
-            commits = {each: commit for each in left if (commit := self._commit_of(each))}
+            commits = await self._client.run_aside(self._commits_of, left)
             results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
             for each in left:
                 self._note(each, results.get(each, _COMMITTED))
@@ -286,6 +285,9 @@ class Batch(Part):
             if not left:
                 break
             self._stories.forget()
+
+    def _commits_of(self, left: Sequence[CheckedDocument]) -> dict[CheckedDocument, Commit]:
+        return {each: commit for each in left if (commit := self._commit_of(each))}
 
     def _note(self, new: CheckedDocument, result: object) -> None:
         """Note the answer of the store to a commit; a document without a commit is done."""

@@ -236,9 +236,8 @@ def _with_holder(document: Document, new: Record, pairs: Iterable[Pair], policy:
     if new.text_at == NO_TEXT:
         return new
     second = seconds_of(bytes.fromhex(document.id))
-    longest = longest_hold(policy.window)
     equal = (pair.key for pair in pairs if pair.same_content and pair.old.text_at == pair.key)
-    holders = [key for key in equal if abs(seconds_of(key) - second) <= longest]
+    holders = [key for key in equal if abs(seconds_of(key) - second) <= longest_hold(policy.window)]
     return replace(new, text_at=max(holders)) if holders else new
 
 

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.figures.figure import figures_of
@@ -146,6 +147,7 @@ def news_of_notice(document: Document, match: Match) -> tuple[str, ...]:
     return tuple(one_line(each, LONGEST_NEWS) for each in _own_sentences(document, match, None)[:MOST_NEWS])
 
 
+@lru_cache(32)  # many documents join a story by its first one
 def _has_many(read: Document | StoredText | None, size: int) -> bool:
     """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
 

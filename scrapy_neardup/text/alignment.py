@@ -66,6 +66,8 @@ class _Holders:
     def partners(self, sentence: Printed) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
         wanted = dict.fromkeys(sentence.tokens)
+        if len(wanted.keys() & self._places.keys()) < _PARTNER * len(wanted):
+            return []
         scores: dict[int, float] = {}
         for token in wanted:
             places = self._places.get(token, ())
@@ -83,9 +85,8 @@ class _Holders:
 
         best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]
-        left = wanted.keys() - held
         sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
-        added = {place: len(left & self.tokens[place]) for place in sides}
+        added = {place: len(wanted.keys() & self.tokens[place] - held) for place in sides}
         side = max(added, key=added.__getitem__, default=best)
         chosen, share = [best], len(held)
         if added.get(side, 0) >= _NEIGHBOUR * len(wanted):

