@@ -54,13 +54,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     if not (place.is_content or article_for_number(place.came, place.gone)):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
-    wording = _take_glued(gone, came) + _take_glued(came, gone)
-    for token in list(came):
-        like = next((each for each in gone if is_same_word(each, token)), None)
-        if like is not None:  # it is only spelled otherwise
-            gone.remove(like)
-            came.remove(token)
-            wording += 1
+    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
         found.append(
@@ -206,6 +200,18 @@ def form_of(time: Token) -> str:
     if time.text[0] == "@":
         return "@"
     return "month" if time.text in MONTHS else "day"
+
+
+def _take_spellings(gone: list[Token], came: list[Token]) -> int:
+    """Take the words out that are only spelled otherwise. Return how many there were."""
+    taken = 0
+    for token in list(came):
+        like = next((each for each in gone if is_same_word(each, token)), None)
+        if like is not None:
+            gone.remove(like)
+            came.remove(token)
+            taken += 1
+    return taken
 
 
 def _take_glued(some: list[Token], others: list[Token]) -> int:
