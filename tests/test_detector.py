@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from newsdesk import MINUTE, START, made_up, opened, text
-from scrapy_neardup.index.joined_stories import JoinedStories
 
 from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.index.stories import JoinedStories
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.presets import PRESETS
