@@ -208,16 +208,23 @@ class Batch(Part):
     # 4. Read the texts
 
     async def _read_texts(self) -> None:
-        """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
+        """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them.
+
+        A candidate that is equal to a chosen one gets the same look, but another document may be kept instead of it.
+        """
         wanted = set[bytes]()
         for each in self.documents:
-            for pair in chosen_for_second_look(self._update_pairs(each)):
-                records = (pair.old, self.records.get(pair.kept_key))
-                wanted.update(record.text_at for record in records if record)
+            pairs = self._update_pairs(each)
+            chosen = chosen_for_second_look(pairs)
+            keys = {pair.key for pair in chosen.values()}
+            keys |= {pair.kept_key for pair in pairs if pair.old.is_dropped and pair.old.content_hash in chosen}
+            wanted |= {record.text_at for key in keys if (record := self.records.get(key))}
         self._texts |= await self.partition.texts(self._client, wanted)
-        for each in self.documents:  # those that come later in this batch may read the texts of those before
-            if each.stored is None and each.record.text_at != NO_TEXT:
-                self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
+        self._texts |= {  # those that come later in this batch may read the texts of those before
+            each.key: StoredText.of(each.given.title, each.given.text)
+            for each in self.documents
+            if each.stored is None and each.record.text_at != NO_TEXT
+        }
 
     def _update_pairs(self, new: CheckedDocument) -> list[Pair]:
         """Pair a document with each candidate whose record is known, and return the pairs that may match.
