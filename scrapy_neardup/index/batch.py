@@ -216,11 +216,17 @@ class Batch(Part):
                 self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
 
     def _wanted_texts(self) -> set[bytes]:
+        """Return the documents that hold these texts.
+
+        A candidate that is equal to a chosen one gets the same look, but another document may be kept instead of it.
+        """
         wanted = set[bytes]()
         for each in self.documents:
-            for pair in chosen_for_second_look(self._update_pairs(each)):
-                records = (pair.old, self.records.get(pair.kept_key))
-                wanted.update(record.text_at for record in records if record)
+            pairs = self._update_pairs(each)
+            chosen = chosen_for_second_look(pairs)
+            keys = {pair.key for pair in chosen.values()}
+            keys |= {pair.kept_key for pair in pairs if pair.old.is_dropped and pair.old.content_hash in chosen}
+            wanted |= {record.text_at for key in keys if (record := self.records.get(key))}
         return wanted
 
     def _update_pairs(self, new: CheckedDocument) -> list[Pair]:

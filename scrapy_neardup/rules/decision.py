@@ -279,8 +279,8 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
 
 
-def chosen_for_second_look(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return at most ``MOST_LOOKS`` pairs, the best first.
+def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
+    """Return at most ``MOST_LOOKS`` pairs by the hash of the candidate's text, the best first.
 
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
     the new document, only another text of its own page is chosen, and nothing if that very text is of this page.
@@ -302,19 +302,19 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> list[Pair]:
     )
     for pair in alike:
         by_content.setdefault(pair.old.content_hash, pair)
-    return [*by_content.values()][:MOST_LOOKS]
+    return dict([*by_content.items()][:MOST_LOOKS])
 
 
 def with_second_look(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:
     """Return the pairs with what a second look brings. Candidates with equal texts get it together."""
-    chosen = {pair.old.content_hash: pair.key for pair in chosen_for_second_look(pairs)}
+    chosen = chosen_for_second_look(pairs)
     if not chosen:
         return pairs
     new_text = StoredText.of(document.title, document.text)
     looked = []
     for pair in pairs:
-        if (key := chosen.get(pair.old.content_hash)) is not None:
-            looked.append(pair.with_texts(new_text, texts.get(key), texts.get(pair.kept_key)))
+        if (equal := chosen.get(pair.old.content_hash)) is not None:
+            looked.append(pair.with_texts(new_text, texts.get(equal.key), texts.get(pair.kept_key)))
         elif pair.may_be_copy and not pair.same_content:
             looked.append(pair.passed_over())
         else:

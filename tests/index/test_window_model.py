@@ -202,7 +202,7 @@ class Stage:
 
     async def _check(self, run: int, article: Article, told: str = "") -> None:
         if sum(each.like == article.like for each in self.checked) < MOST_OF_A_FAMILY:
-            article = article.copy()
+            article = article.copy(serial=len(self.checked))  # the same keys whenever these steps are tried again
             self.checked.append(article)
             await self._compare(run, article, told)
 
@@ -233,6 +233,11 @@ class Stage:
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @example(
     steps=[("check", 1, PAGE.copy()) for _ in range(9)] + [("withdraw", 0), ("check", 1, PAGE.copy()), ("again", 1, 0)]
+)
+@example(  # two equal candidates: the older one is read, and the newer one was dropped as a copy of a third
+    steps=[("check", 1, PAGE), ("dead", 1)]
+    + [("check", 2, PAGE.copy(at=at * HOUR)) for at in (10, 9)]
+    + [("check", 2, PAGE.copy(text="story 0, 3", equal=60))]
 )
 @given(steps=st.lists(STEPS, min_size=5, max_size=50))
 def test_every_store_answers_as_a_list_would(store_url: str, steps: list[Step]) -> None:

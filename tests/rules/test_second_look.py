@@ -21,7 +21,7 @@ def chosen(
 ) -> Sequence[str]:
     """Return the texts of the chosen candidates."""
     olds = {bytes.fromhex(each.id): each for each in candidates}
-    return [olds[pair.key].text for pair in chosen_for_second_look(pairs_of(candidates, new, policy, is_seen))]
+    return [olds[pair.key].text for pair in chosen_for_second_look(pairs_of(candidates, new, policy, is_seen)).values()]
 
 
 def pairs_of(

@@ -260,7 +260,7 @@ def _decision(job: Job, judge: Judge, document: Document, record: Record, candid
     pairs = [Pair(key, record, _record_at(job, address)[1], judge.policy) for key, address in candidates.items()]
     pairs = [*filter(judge.system.may_match, pairs)]
     texts = dict[bytes, StoredText]()
-    for pair in chosen_for_second_look(pairs) if job.settings.keep_texts else ():
+    for pair in chosen_for_second_look(pairs).values() if job.settings.keep_texts else ():
         _, values = job.value_at("stored", "document", candidates[pair.key])
         old = Document(*values)
         texts[pair.key] = StoredText.of(old.title, old.text)
