@@ -42,11 +42,7 @@ TOLD = [
         "Search under {sections 35, 37, 160, 173, and 174|sections 35, 160, 273, & 174} now.",
         "sections: 173 -> 273",
     ),
-    (
-        "en",
-        "By Part I {Sections|Section} 7, 9 and 11, II {Sections 21, 22|Section 21, 27} we act.",
-        "Section: 22 -> 27",
-    ),
+    ("en", "By Part I {Sections|Section} 7, 9 and 11, II {Sections 21, 22|Section 21, 27}.", "Section: 22 -> 27"),
     ("en", "Experts say over {136|120} pupils sat in the hall.", "pupils sat: over 136 -> over 120"),
     ("en", "The dam may hold {about 150mm|above 100 mm} of rain.", "hold: about 150 mm -> above 100 mm"),
     ("en", "Seen on Sunday {15th June 2021|June14}.", "Seen on: Sunday 15 June 2021 -> Sunday June 14"),
@@ -60,7 +56,7 @@ TOLD = [
     # A label is of the clause of its value.
     (
         "en",
-        "The port got $42 billion for lost catch, {$29.1|$21.9} billion for special damages and $1 billion costs.",
+        "$42 billion for lost catch, {$29.1|$21.9} billion for special damages and $1 billion costs.",
         "special damages: $29.1 billion -> $21.9 billion",
     ),
     (
@@ -80,11 +76,7 @@ TOLD = [
     ("fr", "La baisse des prix a été {des deux|d'un} tiers, selon la mairie.", "prix: des deux -> d un"),
     ("fr", "Le train a fait 63 {morts|blessés} dans la vallée.", "fait: 63 morts -> 63 blessés"),
     ("ru", "Мост закроют {с понедельника|со среды}, сообщили в городе.", "Мост закроют: с понедельника -> со среды"),
-    (
-        "el",
-        "Ο δήμος θα αποφασίσει {τον Οκτώβριο|τον Ιανουάριο} για τη γέφυρα.",
-        "αποφασίσει τον: Οκτώβριο -> Ιανουάριο",
-    ),
+    ("el", "Ο δήμος θα αποφασίσει {τον Οκτώβριο|τον Ιανουάριο} αυτό.", "αποφασίσει τον: Οκτώβριο -> Ιανουάριο"),
     ("hi", "गाँव में पिछले एक {सप्ताह|महीने} से पानी नहीं है।", "में पिछले: सप्ताह -> महीने"),
     ("tr", "Köy halkı ürünün {yarısını|tamamını} selde kaybetti.", "selde kaybetti: yarısını -> tamamını"),
     ("ko", "축제는 다음 주 {화요일에|목요일에} 옛 시장에서 열린다.", "축제는: 화요일에 -> 목요일에"),

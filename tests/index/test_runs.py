@@ -56,9 +56,6 @@ def is_seen(match: Match | None) -> bool:
     return match is not None and match.pair.is_seen
 
 
-# Heartbeats, by the clock of the store.
-
-
 async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(open_store: OpenIndex) -> None:
     """The crawl may be the one that was killed a moment ago."""
     index = await open_store(DROPPING)
@@ -115,9 +112,6 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     await detector.close()
 
 
-# Documents that are dropped count while their match does.
-
-
 async def test_a_copy_that_is_kept_does_not_follow_its_match(open_store: OpenIndex) -> None:
     index = await open_store(Policy(drops=True, keep_sources=frozenset({"other.example"})))
     await begin(index, FIRST, SECOND, THIRD)
@@ -168,9 +162,6 @@ async def test_lost_copies_do_not_hide_what_was_delivered(open_store: OpenIndex,
         await (index.runs.settle([copy.id], WITHDRAWN) if is_withdrawn else end(index, run))
 
 
-# Several at once.
-
-
 async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_store: OpenIndex) -> None:
     index = await open_store(DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
@@ -181,9 +172,6 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_store:
     await index.runs.beat()
     matches = await asyncio.gather(*(check(index, PAGE.copy()) for _ in range(20)))
     assert sum(not is_seen(match) for match in matches) == 1
-
-
-# The run of a crawl, through its detector.
 
 
 @pytest.fixture
@@ -276,9 +264,6 @@ async def test_a_crawl_that_begins_finds_out_which_others_live(
     assert verdict.status == ("duplicate" if lives else "original")
     await first.close()
     await second.close()
-
-
-# The window goes while a run lives.
 
 
 async def test_a_run_says_once_that_its_window_is_gone(

@@ -130,7 +130,7 @@ async def test_a_copy_beside_a_wall_is_stored_as_it_is_judged(tolls: tuple[int, 
         ("Tarnfield", "среды", "update", "word: понедельника -> среды"),
     ],
 )
-async def test_a_name_is_told_of_a_copy_that_is_kept_and_a_day_makes_an_update(
+async def test_a_name_is_told_and_a_day_updates(
     newsroom: Newsroom, place: str, day: str, status: str, change: str
 ) -> None:
     said = "The old ferry to {} sank in the storm near the pier, with the word {} on its sail."

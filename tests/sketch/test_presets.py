@@ -26,7 +26,6 @@ from scrapy_neardup.sketch.signatures import PARTS, block_keys, gram_keys, load_
 
 pytestmark = pytest.mark.in_memory
 
-# Laws of signatures and measures.
 
 _TEXTS = st.one_of(
     st.text(max_size=400),
@@ -64,9 +63,6 @@ def test_likeness_is_symmetric_and_a_share(preset: str, one: str, other: str) ->
         assert 0 <= value <= 1 + 1e-12
 
 
-# The contract, with real texts.
-
-
 @pytest.mark.parametrize("preset", NAMES)
 async def test_of_lightly_edited_copies_every_one_links_to_the_original(
     preset: str, store_url: str, namespace: str
@@ -89,8 +85,6 @@ async def test_other_texts_are_originals(preset: str, store_url: str, namespace:
         verdicts = await detector.check_in_order(documents)
     assert {verdict.status for verdict in verdicts} == {"original"}
 
-
-# What a user may set, and what not.
 
 _VALUES = {
     "num_perm": 32,

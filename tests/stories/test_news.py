@@ -198,11 +198,7 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
         ("The port of Skerrow pays $3.3bn.", "The port of Skerrow pays over $3 billion.", False),
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
         ("The port of Skerrow: 12.", "Owner Brindle, Cardew, Dunmore and Eskdale of Skerrow caught COVID-19.", False),
-        (
-            "The port of Skerrow: 12.",
-            "Owner Brindle, Cardew, Dunmore and Eskdale of Skerrow caught 19 yellow eels.",
-            True,
-        ),
+        ("The port of Skerrow: 12.", "Owner Brindle, Cardew, Dunmore, Eskdale of Skerrow caught 19 yellow eels.", True),
         ("The port of Skerrow: 12.", "Owner Brindle, Cardew and Dunmore of Skerrow caught yellow eels.", False),
         ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
         ("The port of Skerrow lost 12 sailors." + text("fire"), "Owner Halvorsen of the Halcyon was arrested.", True),
@@ -236,8 +232,7 @@ def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("told", "is_news"),
-    [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)],
+    ("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)]
 )
 def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'

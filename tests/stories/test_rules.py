@@ -34,10 +34,7 @@ from scrapy_neardup.story import EventSources, Ledger, PrintedFigure, Story
 
 
 def story(
-    first_times: Sequence[int] = (),
-    times: Sequence[int] = (),
-    languages: Sequence[str] = (),
-    dead: int | None = None,
+    first_times: Sequence[int] = (), times: Sequence[int] = (), languages: Sequence[str] = (), dead: int | None = None
 ) -> Story:
     at = tuple(sorted(first_times))
     items = tuple(sorted(times or first_times))

@@ -169,12 +169,7 @@ async def test_a_copy_of_a_document_that_has_to_be_tried_again_is_tried_again_to
 @pytest.mark.parametrize("change", ["join", "claim", "unite", "vanish"])
 @pytest.mark.parametrize("step", ["join", "claim", "unite"])
 async def test_a_story_that_others_change_is_read_again(
-    open_index: OpenIndex,
-    redis_url: str,
-    redis_keys: Redis,
-    step: str,
-    change: str,
-    interrupt: Interrupt,
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis, step: str, change: str, interrupt: Interrupt
 ) -> None:
     other = await open_index(redis_url)
     await joined(other, join("a", MINUTE, "a.example"))

@@ -116,8 +116,7 @@ def test_ask_takes_documents_as_explain_does(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("story",), ("changes", "--sources", "2"), ("stories", "--csv"), ("one-site", "--since", "y")],
+    "arguments", [("story",), ("changes", "--sources", "2"), ("stories", "--csv"), ("one-site", "--since", "y")]
 )
 def test_options_that_do_not_belong_together_are_refused(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, "ask", *arguments, "--store", STORE)

@@ -350,9 +350,6 @@ def test_explain_says_what_is_wrong(neardup: Neardup, gold: Path, name: str, mes
     assert "Traceback" not in done.stderr
 
 
-# Reports in other words
-
-
 def names(seed: object, count: int) -> str:
     return " ".join(word.capitalize() for word in made_up(seed, count))
 
