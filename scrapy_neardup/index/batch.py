@@ -268,9 +268,12 @@ class Batch(Part):
 
     def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
         """Return the known texts of candidates, and of the documents kept instead of them, by document key."""
-        keys = [key for pair in pairs for key in (pair.key, pair.kept_key)]
-        texts = {key: text_of(key, self.records, self._texts) for key in keys}
-        return {key: text for key, text in texts.items() if text is not None}
+        return {
+            key: text
+            for pair in pairs
+            for key in (pair.key, pair.kept_key)
+            if (text := text_of(key, self.records, self._texts))
+        }
 
     # 6. Commit
 

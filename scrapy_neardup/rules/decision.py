@@ -31,7 +31,7 @@ _NEAR_SIZE_IF_HELD = 0.9
 _HELD = 0.9
 
 MOST_LOOKS = 2
-"""How many texts are read for one document."""
+"""How many texts of candidates are compared with one document. Candidates with equal texts count as one."""
 
 Texts = Mapping[bytes, StoredText]
 """Texts of documents by the keys of the documents."""
