@@ -385,4 +385,6 @@ def _most(names: Counter[str]) -> str:
 
 def _row(counts: str, title: str) -> str:
     row = f"  {counts}  {' '.join(title.split())}"
-    return row if cell_len(row) <= _WIDTH else f"{chop_cells(row, _WIDTH - 1)[0]}…"
+    if cell_len(row) <= _WIDTH:
+        return row
+    return f"{chop_cells(row, _WIDTH - 1)[0]}…"

@@ -61,7 +61,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
             changes.setdefault((before.token.value, after.token.value), change_of(label, *values, is_toll=is_toll))
         if not told:
             edits.append(edit_of(each, new.language, names))
-    for kind, known, newest in () if _name_others(new, old) else _newest_tolls(new, old):
+    for kind, known, newest in _newest_tolls(new, old):
         changes.setdefault((known, newest), change_of(LABELS[kind], known, newest, is_toll=kind in HARMED))
     told_edits = [each for each in edits if each and (each.is_figure or edits.count(each) == len(edits))]
     return tuple({each.line: each for each in (*changes.values(), *told_edits)}.values())
@@ -188,7 +188,10 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
 
     Of two sources only the dead are compared.
     """
-    olds, news = map(_tolls_of_head, (old, new))
+    news = _tolls_of_head(new)
+    if not news or _name_others(new, old):  # most texts tell no toll
+        return
+    olds = _tolls_of_head(old)
     before, after = map(_totals, (olds, news))
     kinds = {FigureKind.DEAD}
     if new.source == old.source != "":

@@ -32,7 +32,9 @@ class Change(NamedTuple):
 
 def change_of(label: str, old: str, new: str, *, is_toll: bool = False, is_figure: bool = True) -> Change:
     """Return a change with its line: "by: 18:00 -> 15:00", or "Marwick -> Tarnfield" without a label."""
-    line = f"{label}: {old} -> {new}" if label else f"{old} -> {new}"
+    line = f"{old} -> {new}"
+    if label:
+        line = f"{label}: {line}"
     return Change(one_line(line, _LONGEST_LINE), is_toll, is_figure)
 
 

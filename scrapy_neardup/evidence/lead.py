@@ -55,7 +55,11 @@ def find_lead(headline: str, text: str) -> str:
 def is_quotable(sentence: str) -> bool:
     """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
-    is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
+    is_whole = (
+        sentence.endswith(SENTENCE_ENDS)
+        and not sentence.endswith((":", ";", "…", "..."))
+        and not sentence[:1].islower()
+    )
     first = LETTERS.search(sentence)
     is_alone = not _CREDIT.search(sentence) and (first is None or first[0].casefold() not in HANGING)
     return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0

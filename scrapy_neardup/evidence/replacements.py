@@ -168,7 +168,7 @@ def article_for_number(tokens: Sequence[Token], others: Sequence[Token]) -> list
         return []
     number = others[-1]
     is_several = number.kind == "number" and number.text.isdigit() and number.text != "1"
-    return [tokens[-1]._replace(kind="number")] if is_several else []
+    return [tokens[-1]._replace(kind="number")] * is_several
 
 
 def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:

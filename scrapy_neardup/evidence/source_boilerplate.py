@@ -90,7 +90,9 @@ class DocumentLines:
         """Return the figures of a line that say what they count."""
         text = self._texts.get(line, "")
         is_link = not text.endswith(SENTENCE_ENDS) and is_of_page(text)
-        return frozenset() if is_link else counted_figures(find_figures(text))
+        if is_link:
+            return frozenset()
+        return counted_figures(find_figures(text))
 
     def counted_in_news(self, lines: Lines) -> frozenset[Figure]:
         """Return the same of the title and of the first lines but these."""

@@ -184,4 +184,4 @@ def _domain_below(host: str, suffixes: frozenset[str]) -> str:
     """Return the public suffix of a host with the label before it, "" if the host has no suffix or no such label."""
     suffix = _suffix_of(host, suffixes)
     label = host.removesuffix(suffix).removesuffix(".").rpartition(".")[2]
-    return f"{label}.{suffix}" if suffix and label else ""
+    return (suffix and label) and f"{label}.{suffix}"

@@ -56,7 +56,9 @@ def title_terms(title: str) -> frozenset[int]:
 def site_terms(title: str) -> frozenset[int]:
     """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
     *rest, tail = _DIVIDER.split(title[:_MOST_CHARACTERS])
-    return terms_of(tail) if rest and len(tail) <= 60 else frozenset()  # a longer one is no name of a site
+    if not rest or len(tail) > 60:  # a longer one is no name of a site
+        return frozenset()
+    return terms_of(tail)
 
 
 def title_without_site(title: str, source: str) -> str:

@@ -42,6 +42,8 @@ def load_sender(_: str) -> Callable[[Sequence[str]], list[bytes]]:
         if service.notify(body, title, body_format=body_format):
             return b"0"
         status = re.search(r"\berror=(\d{3})\b", log.getvalue()[start:])
-        return status[1].encode() if status else b"200"
+        if status is None:
+            return b"200"
+        return status[1].encode()
 
     return lambda messages: [send(*given) if (given := json.loads(each)) else b"0" for each in messages]

@@ -43,7 +43,9 @@ class FigureChange(NamedTuple):
 def read_change(line: str) -> FigureChange:
     """Read a line such as "dead: 4 -> 12". A line in any other form is a value without a label."""
     found = _CHANGE.fullmatch(line)
-    return FigureChange(*found.groups(default="")) if found else FigureChange("", "", line)
+    if found is None:
+        return FigureChange("", "", line)
+    return FigureChange(*found.groups(default=""))
 
 
 _FEWEST_VOTERS = 3

@@ -183,6 +183,7 @@ def test_background_and_what_follows_it_are_no_news(line: str) -> None:
         "Об этом сообщают в пресс-службе порта города Скерроу.",
         "Halvorsen disclosed this to the readers of the Tuesday edition.",
         "They arrested 14 dock workers near Tarnfield on Tuesday evening.",
+        "Halvorsen of Skerrow arrested 14 dock workers near Tarnfield, who had on Tuesday…",
         "Мы задержали 14 докеров под Тарнфилдом во вторник вечером, сказал Халворсен.",
     ],
 )
