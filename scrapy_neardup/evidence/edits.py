@@ -64,17 +64,17 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     gone, came = place.sides()
     if max(len(gone), len(came)) > _LONGEST:
         return None
-    subjects = _subjects(place)
+    subjects = _subjects(place, language)
     has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
     has_sign = any(each.kind == "unit" for each in (*gone, *came))
     label = ""
     if subjects:
-        label = _label(sentence.text, place, has_number)
+        label = _label(sentence.text, place, has_number, language)
         told = place.sides(before=has_number and not has_sign)
     elif _are_other_names(gone, came):
         told = [gone, came]
     elif [each.kind for each in (*gone, *came)] == ["negation"]:
-        told = place.sides(behind=1)
+        told = place.sides(before=not place.behind, behind=1)  # a word beside "not"
     else:
         return None
     is_toll = has_number and "fate" in subjects
@@ -82,13 +82,13 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
 
 
-def _subjects(place: _Place) -> set[str]:
+def _subjects(place: _Place, language: str) -> set[str]:
     """Return what is said otherwise. A word of a script without spaces may reach out of its place."""
     gone, came = place.sides()
     if any(each.kind == "number" for each in (*gone, *came)):
         return {"share"} if article_for_number(gone, came) or article_for_number(came, gone) else set()
     around = _WITHIN * any(map(is_unspaced, (*gone, *came)))
-    return differing(*map(said_in, place.sides(around, around)))
+    return differing(*(said_in(side, language) for side in place.sides(around, around)))
 
 
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
@@ -98,13 +98,13 @@ def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
 
 
-def _label(text: str, place: _Place, before: int) -> str:
+def _label(text: str, place: _Place, before: int, language: str) -> str:
     """Return the words before a place in its clause, or those behind it, which are asked first for a share."""
     _, came = place.sides()
     rows = [reversed(side[: place.start - before]) for side in (place.old, place.new)]
     ahead = [[*takewhile(lambda each: not each.closes, row)] for row in rows]
     behind = [side[len(side) - place.behind :] for side in (place.old, place.new) if not came or not came[-1].closes]
     labels = [equal_words(*ahead)[::-1], equal_words(*behind) if behind else []]
-    if any(each.of == "share" for each in said_in(came)):
+    if any(each.of == "share" for each in said_in(came, language)):
         labels.reverse()
     return as_printed(text, labels[0] or labels[1])

@@ -168,8 +168,7 @@ def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
     """Return the public suffix of a host, "" if none is known. See https://github.com/publicsuffix/list/wiki/Format."""
     name = host
     if "xn--" in host:
-        with suppress(UnicodeError):
-            name = host.encode("ascii").decode("idna")
+        name = ".".join(map(_as_printed, host.split(".")))
     while name:
         parent = name.partition(".")[2]
         is_exception = f"!{name}" in suffixes
@@ -178,6 +177,12 @@ def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
             return ".".join(host.split(".")[-labels:])
         name = parent
     return ""
+
+
+def _as_printed(label: str) -> str:
+    with suppress(UnicodeError):  # newer names, as "straße" is one, are in no suffix
+        return label.encode("ascii").decode("idna")
+    return label
 
 
 def _domain_below(host: str, suffixes: frozenset[str]) -> str:

@@ -50,8 +50,8 @@ def _tables() -> tuple[dict[str, set[ValueWord]], dict[str, set[ValueWord]]]:
 
 
 @lru_cache(1 << 14)
-def said_by(word: str) -> frozenset[ValueWord]:
-    """Return what a word says, in any of its forms; nothing if it has no value."""
+def said_by(word: str, language: str = "") -> frozenset[ValueWord]:
+    """Return what a word says, in any form that it has in a language; nothing if it has no value."""
     meaning = meaning_of(word)
     if meaning and meaning.kind in _FATES:
         return frozenset((ValueWord("fate", meaning.kind.name),))
@@ -59,18 +59,23 @@ def said_by(word: str) -> frozenset[ValueWord]:
     bare = next((word.removeprefix(each) for each in _ARABIC_PREFIXES if word.startswith(each)), word)
     if found := words.get(word) or words.get(bare):
         return frozenset(found)
+    if language == "en":  # a general is no January, and roses are no rise
+        return frozenset()
     shortest = _LEAST_STEM if word < _FIRST_HANGUL else 2
     least = max(shortest, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
     forms = (word[:size] for size in range(len(word), least - 1, -1))
     return frozenset(next(filter(None, (words.get(form) or stems.get(form) for form in forms)), ()))
 
 
-def said_in(tokens: Sequence[Token]) -> frozenset[ValueWord]:
-    """Return what the words among some tokens say. Characters of scripts without spaces are read together."""
+def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
+    """Return what the words among some tokens say that are no names.
+
+    Characters of scripts without spaces are read together.
+    """
     text = "".join(each.text for each in tokens if is_unspaced(each))
     words = [word for word in _tables()[0] if word in text and has_no_spaces(word)] if text else []
-    words += [each.text for each in tokens if not is_unspaced(each)]
-    return frozenset[ValueWord]().union(*map(said_by, words))
+    words += [each.text for each in tokens if not is_unspaced(each) and each.kind != "name"]
+    return frozenset[ValueWord]().union(*(said_by(each, language) for each in words))
 
 
 def differing(old: frozenset[ValueWord], new: frozenset[ValueWord]) -> set[str]:

@@ -140,6 +140,8 @@ class Sender:
         self._has_failed = False  # since all events were sent the last time
 
     def put(self, token: str, event: StoryEvent) -> None:
+        if self._is_closing:  # the store keeps it for the next crawl
+            return
         self._waiting[token] = 0, event
         self._wake.set()
         self._task = self._task or asyncio.create_task(self._run())
@@ -149,8 +151,8 @@ class Sender:
 
     async def close(self) -> None:
         """Try each event that waits once more, until the receiver takes none for some seconds."""
+        self._is_closing = True
         if self._task is not None:
-            self._is_closing = True
             self._wake.set()
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._finish(self._task), _LONGEST_CLOSING)

@@ -77,9 +77,11 @@ class Powers:
         self._tables = self._powers(1 << 14)
 
     def up_to(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        if len(self._tables[0]) < count:
-            self._tables = self._powers(2 * count)
-        return self._tables
+        tables = self._tables  # another thread may put others there
+        if len(tables[0]) < count:
+            tables = self._powers(2 * count)
+            self._tables = tables
+        return tables
 
     def run_hashes(self, hashes: NDArray[np.uint64], starts: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Return a hash of each run of hashes: their sum, each times a power by its place in the run.

@@ -73,6 +73,7 @@ TOLD = [
     ("ja", "新しい橋は11月{27日|20日}に開通する予定です。", "新しい橋は: 11月 27日 -> 11月 20日"),
     ("en", "The council will pay 3 million {pounds|dollars} for the mill.", "pay: pounds -> $"),
     ("en", "The ferry of the town will {not |}sail to the island in winter.", "not sail -> sail"),
+    ("de", "Die Brücke der Stadt öffnet am Montag{| nicht}.", "Montag -> Montag nicht"),
     ("fr", "La baisse des prix a été {des deux|d'un} tiers, selon la mairie.", "prix: des deux -> d un"),
     ("fr", "Le train a fait 63 {morts|blessés} dans la vallée.", "fait: 63 morts -> 63 blessés"),
     ("ru", "Мост закроют {с понедельника|со среды}, сообщили в городе.", "Мост закроют: с понедельника -> со среды"),
@@ -84,6 +85,8 @@ TOLD = [
     ("de", "Der Rat hat den Bau der Brücke am Abend {genehmigt|abgelehnt}.", "Abend: genehmigt -> abgelehnt"),
 ]
 NOT_TOLD = [
+    ("en", "The old {general|junior} came to Skerrow early on the day with his wife."),
+    ("en", "The people praised the {fellow|roses} of the old town on the hill."),
     ("en", "The board of the museum in Skerrow {sacked|hired} a guard, and 3 pupils saw it."),
     ("en", "He said that {most of the|the majority of} young people spend their time chatting in Skerrow."),
     ("en", "{At least 315|More than 300} people have been killed in the unrest since early October."),
