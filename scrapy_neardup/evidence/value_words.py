@@ -59,7 +59,7 @@ def said_by(word: str, language: str = "") -> frozenset[ValueWord]:
     bare = next((word.removeprefix(each) for each in _ARABIC_PREFIXES if word.startswith(each)), word)
     if found := words.get(word) or words.get(bare):
         return frozenset(found)
-    if language == "en":  # a general is no January, and roses are no rise
+    if language == "en" and word.isascii():  # a general is no January, and roses are no rise
         return frozenset()
     shortest = _LEAST_STEM if word < _FIRST_HANGUL else 2
     least = max(shortest, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
@@ -68,13 +68,10 @@ def said_by(word: str, language: str = "") -> frozenset[ValueWord]:
 
 
 def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
-    """Return what the words among some tokens say that are no names.
-
-    Characters of scripts without spaces are read together.
-    """
+    """Return what the words among some tokens say. Characters of scripts without spaces are read together."""
     text = "".join(each.text for each in tokens if is_unspaced(each))
     words = [word for word in _tables()[0] if word in text and has_no_spaces(word)] if text else []
-    words += [each.text for each in tokens if not is_unspaced(each) and each.kind != "name"]
+    words += [each.text for each in tokens if not is_unspaced(each)]
     return frozenset[ValueWord]().union(*(said_by(each, language) for each in words))
 
 
