@@ -168,7 +168,7 @@ def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
     """Return the public suffix of a host, "" if none is known. See https://github.com/publicsuffix/list/wiki/Format."""
     name = host
     if "xn--" in host:
-        name = ".".join(map(_as_printed, host.split(".")))
+        name = ".".join(map(_decoded, host.split(".")))
     while name:
         parent = name.partition(".")[2]
         is_exception = f"!{name}" in suffixes
@@ -179,7 +179,7 @@ def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
     return ""
 
 
-def _as_printed(label: str) -> str:
+def _decoded(label: str) -> str:
     with suppress(UnicodeError):  # newer names, as "straße" is one, are in no suffix
         return label.encode("ascii").decode("idna")
     return label

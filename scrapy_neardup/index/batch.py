@@ -216,7 +216,7 @@ class Batch(Part):
                 self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
 
     def _wanted_texts(self) -> set[bytes]:
-        """Return the documents that hold these texts.
+        """Return the keys of the documents that hold the texts which are compared.
 
         A candidate that is equal to a chosen one gets the same look, but another document may be kept instead of it.
         """
