@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
+from weakref import finalize
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -59,6 +60,7 @@ class NearDupSpiderMiddleware(Component):
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
         crawler.signals.connect(self._extraction.close, signals.spider_closed)
+        finalize(crawler, self._extraction.close)  # a crawl that fails before it opens sends no signal
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False

@@ -70,8 +70,6 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._has_frozen = not gc.get_freeze_count()
-        self._freeze()
         # Not above: these modules load while a worker process starts.
         from scrapy_neardup.crawl.announcer import Announcer
         from scrapy_neardup.crawl.item_fates import ItemFates
@@ -88,15 +86,17 @@ class NearDupPipeline(Component):
         self._prepared: asyncio.Task[None] | None = None
         self._is_closed = False
         self._under_way = 0  # items
+        self._freezes = not gc.get_freeze_count()
+        # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
+        crawler.signals.connect(self._close_detector, feed_exporter_closed)
+        crawler.signals.connect(self._engine_stopped, engine_stopped)
+        crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
 
     # From the start of the crawl to its end
 
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
-        # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
-        self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
-        self.crawler.signals.connect(self._engine_stopped, engine_stopped)
-        self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
+        self._freeze()
         try:
             await self.detector.open()
             feed = overwritten_feed(self.crawler.settings)
@@ -127,7 +127,7 @@ class NearDupPipeline(Component):
         Each full collection would visit the objects of all modules again, and block the event loop for 100 ms. This
         affects the whole process, so nothing is done if the program, or another crawler, had frozen objects before.
         """
-        if self._has_frozen:
+        if self._freezes:
             gc.freeze()
 
     async def close_spider(self) -> None:
@@ -170,7 +170,7 @@ class NearDupPipeline(Component):
         except StoreError as error:
             logger.error("The store cannot be closed: %s", error)
         finally:
-            if self._has_frozen:
+            if self._freezes:
                 gc.unfreeze()
 
     # The way of an item

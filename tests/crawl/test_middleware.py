@@ -1,8 +1,11 @@
 """How a page's main content finds its items: extracted once, carried beside them, never left behind."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from json_lines import read_lines
@@ -57,6 +60,39 @@ def test_a_page_is_freed_without_the_garbage_collector(project: Project, site: N
     assert crawl.neardup == {"checked": 20, "original": 20}
     assert crawl.stats["pages"] <= 3
     assert crawl.stats["responses"] <= 3
+
+
+FAILS = """
+import gc, sys
+
+import psutil
+from scrapy import Spider
+from scrapy.crawler import AsyncCrawlerProcess
+
+
+class Fails:
+    def __init__(self):
+        assert sys.argv[1] == "open_spider"
+
+    def open_spider(self):
+        raise AssertionError
+
+
+settings = {"ADDONS": {"scrapy_neardup.Addon": 500}, "ITEM_PIPELINES": {Fails: 900}, "FEEDS": {"items.jsonl": {}}}
+process = AsyncCrawlerProcess(settings | {"NEARDUP_STORE": "memory://"})
+process.crawl(Spider, name="news")
+process.start()
+gc.collect()
+print(psutil.Process().children(), gc.get_freeze_count())
+"""
+
+
+@pytest.mark.parametrize("fails", ["__init__", "open_spider"])
+def test_a_crawl_that_fails_before_it_opens_leaves_no_worker_and_no_frozen_objects(tmp_path: Path, fails: str) -> None:
+    command = [sys.executable, "-c", FAILS, fails]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "AssertionError" in done.stderr
+    assert done.stdout == "[] 0\n"
 
 
 KINDS = ("dicts", "one-dict", "declared")
