@@ -10,21 +10,24 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from weakref import WeakKeyDictionary
 
-from scrapy_neardup.assembly import embedding_of, judge_of, sketcher_of
 from scrapy_neardup.content.document_maker import DocumentMaker
+from scrapy_neardup.content.embedding import Embedding, shared_embedding
 from scrapy_neardup.content.extractors import extractor_identity
 from scrapy_neardup.content.urls import require_page, url_identity
 from scrapy_neardup.document import Document, Fingerprint, Verdict, unchecked
-from scrapy_neardup.evidence.sources import is_of_domain, require_domain
-from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.evidence.sources import is_of_domain, require_domain, source_of
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.learned import Knowledge
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.systems import NEWS, PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import page_hash, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
@@ -327,18 +330,13 @@ class NearDupDetector:
     async def final_stories(self) -> dict[str, str]:
         """Return the stories of earlier verdicts that became a part of another story since, with that other story.
 
-        Never raises. If the store does not answer, log a warning, and return those that became a part of another story
-        through a document of this process.
+        Never raises. If the store does not answer, return those that became a part of another story through a document
+        of this process.
         """
-        try:
-            if self.breaker.is_open:
-                if not self._is_open:  # no story was read from a store that has never answered
-                    return {}
-                raise StoreUnavailable("it does not answer")
-            return await self.stories.final_stories()
-        except StoreError as error:
-            logger.warning("The final stories cannot be read from the store, so some may be missing: %s", error)
+        if self.breaker.is_open:
             return self.stories.known_final_stories()
+        stored = await self.breaker.ask(self.stories.final_stories())
+        return self.stories.known_final_stories() if stored is None else stored
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
@@ -364,3 +362,42 @@ class NearDupDetector:
         if not self.breaker.is_open and (event := await self.breaker.ask(self.stories.joined(join, checked.story))):
             verdict = replace(verdict, event=event.level)
         return verdict
+
+
+# The parts of a detector, made from the settings
+
+
+def embedding_of(settings: NearDupSettings) -> Embedding | None:
+    """Return the user's language model, or None. Raise SettingsError if it does not work."""
+    if settings.embedder is None or not settings.resolved_preset().topic_terms:
+        return None
+    return shared_embedding(settings.embedder)
+
+
+def sketcher_of(settings: NearDupSettings) -> Sketcher:
+    """Return a new sketcher, which has learned nothing yet."""
+    is_by_source = settings.scope == "same-source"
+    return Sketcher(settings.resolved_preset(), min_words=settings.min_words, by_source=is_by_source)
+
+
+def judge_of(settings: NearDupSettings) -> Judge:
+    """Return the judge of an index, with the policy by which it finds and judges candidates."""
+    preset = settings.resolved_preset()
+    policy = Policy(
+        settings.window,
+        preset.threshold,
+        preset.related_threshold,
+        preset.topic_threshold,
+        scope=settings.scope,
+        drop_share=settings.drop_share,
+        drops=settings.action == "drop",
+        keep_texts=settings.keep_texts,
+        keep_sources=settings.keep_sources,
+        keep_updates=settings.keep_updates,
+        vector_middle=preset.vector_middle,
+        vector_bar=preset.vector_bar,
+        measure=preset.measure,
+        collisions=preset.collisions,
+    )
+    system = NEWS if preset.guarded else PUBLISHED
+    return Judge(policy, system, settings.owner_of, source_of)

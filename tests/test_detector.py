@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from newsdesk import MINUTE, START, made_up, opened, text
 
-from scrapy_neardup.assembly import judge_of
-from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.detector import NearDupDetector, judge_of
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.index.stories import JoinedStories

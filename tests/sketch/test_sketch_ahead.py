@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from news_site import article
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.content.worker import WorkerOptions
+from scrapy_neardup.detector import sketcher_of
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings.presets import PRESETS

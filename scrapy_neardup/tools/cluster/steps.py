@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from distributed import Client
 
 from scrapy_neardup import Document, NearDupDetector, Verdict
-from scrapy_neardup.assembly import judge_of, sketcher_of
+from scrapy_neardup.detector import judge_of, sketcher_of
 from scrapy_neardup.document import WHOLE_TEXT, counted_names
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.postings import MOST_POSTINGS, Keys, choose_candidates

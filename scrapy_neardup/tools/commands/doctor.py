@@ -12,9 +12,9 @@ from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
 from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
-from scrapy_neardup.assembly import embedding_of
 from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.crawl.component import can_be_written
+from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import refused_commands
 from scrapy_neardup.stories.event import Receiver
