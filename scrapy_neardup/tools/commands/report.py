@@ -136,8 +136,8 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _print(output: Path, built: Built, size: int) -> None:
-    items = counted(len(built.news.rows), "item")
-    stories = counted(built.news.stories, "story", "stories")
+    items = counted(len(built.news["rows"]), "item")
+    stories = counted(built.news["stories"], "story", "stories")
     print_wrapped(f"{output}: {items}, {stories} of several items, {counted(built.texts, 'text')}, {size / 1e6:.1f} MB")
     for note in built.notes:
         print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from scrapy_neardup import Member
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import STATUSES
+from scrapy_neardup.evidence.figures.counted import in_words
 from scrapy_neardup.stories.event import SpecialReport
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
@@ -24,15 +25,21 @@ _FIRST = ("original", "related")  # of their articles
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 
-class State(NamedTuple):
-    """A state of the ledger of an event, as a report tells it."""
+class ToldFigure(NamedTuple):
+    """A figure of a story whose value changed."""
 
-    label: str
-    old: str  # "" if it is the first one
-    new: str
-    url: str  # of the first page that prints it
-    papers: int
-    against: str  # "2 say 4", "" if nothing contradicts it
+    label: str  # "" if the figure has no word of its own
+    values: list[str]  # the oldest first
+    first: Row  # the item that printed the newest value first
+    papers: int  # independent ones that print the newest value
+    against: str = ""  # what contradicts it: "2 say 4"
+
+    @property
+    def words(self) -> str:
+        """Return the change in the words of the alerts: "9 dead, was 4 (2 say 4)"."""
+        *before, newest = self.values
+        told = in_words(self.label, before[-1] if before else "", newest)
+        return f"{told} ({self.against})" if self.against else told
 
 
 class Signal(NamedTuple):
@@ -43,7 +50,7 @@ class Signal(NamedTuple):
     words: str  # "9 dead, was 4", as the alert has them
     lead: str
     pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
-    states: tuple[State, ...] = ()  # of the ledger
+    states: tuple[ToldFigure, ...] = ()  # of the ledger
     section: str = ""
 
 
@@ -96,14 +103,14 @@ class FeedStory:
     @property
     def words(self) -> str:
         """Return how many papers print the story, in the words of the alerts."""
-        own = {row.owner for row in self.coverage if row.status != "duplicate"}
+        own = {row.owner for row in self.coverage if row.verdict.status != "duplicate"}
         sites = {row.source for row in self.coverage if row.source}
         return coverage_words(len(self.owners), len(sites), self.size, len(set(self.owners) - own))
 
     @property
     def steps(self) -> list[Row]:
         """Return the items of the period that told news or changed a figure, the latest last."""
-        return [row for row in self.told if (row.news or row.changes) and self.period.has(row)]
+        return [row for row in self.told if (row.verdict.news or row.verdict.changes) and self.period.has(row)]
 
     @cached_property
     def owners(self) -> list[str]:
@@ -146,7 +153,7 @@ class FeedStory:
 
     def printing(self, signal: Signal) -> list[Row]:
         """Return the items that first print the figures of a signal, as far as the feeds have them."""
-        changed_first = sorted(self.told, key=lambda row: not row.changes)
+        changed_first = sorted(self.told, key=lambda row: not row.verdict.changes)
         by_url = {row.url: row for row in reversed(changed_first)}  # of several visits, the first that changed a figure
         return [by_url[url] for url in signal.pages if url in by_url]
 
@@ -171,7 +178,7 @@ class FeedStory:
             Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
             for row in rows
         ]
-        outdated = {read_change(line).old for row in rows for line in row.changes.split("; ")} - {""}
+        outdated = {read_change(line).old for row in rows for line in row.verdict.changes} - {""}
         return headline_of(members, outdated) or rows[0].title
 
 
@@ -181,7 +188,8 @@ def group_stories(rows: Sequence[Row], links: "Links") -> list[FeedStory]:
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
     while its match may have the other.
     """
-    stories = _grouped(rows, links, [row.story or f" {row.number}" for row in rows])  # no id begins with a space
+    keys = [row.verdict.story or f" {row.number}" for row in rows]  # no id begins with a space
+    stories = _grouped(rows, links, keys)
     return sorted(
         stories, key=lambda story: (-story.size, -len(story.members), -max(row.time or 0 for row in story.members))
     )
@@ -196,7 +204,7 @@ def _grouped(
         by_key[key].members.append(row)
         by_key[key].keys[key] = None
     for row in rows:
-        if row.status in statuses and (match := links.match(row)) is not None:
+        if row.verdict.status in statuses and (match := links.match(row)) is not None:
             both = by_key[keys[row.number]], by_key[keys[match.number]]
             smaller, larger = sorted(both, key=lambda story: len(story.members))
             if smaller is not larger:
@@ -222,7 +230,7 @@ class Links:
         for row in sorted(rows, key=order_of):
             for name in {row.url, row.id} - {""}:
                 self._by_name[name].append(row)
-        self._matches = {row.number: self._find(row, row.match or row.original) for row in rows}
+        self._matches = {row.number: self._find(row, row.verdict.match or row.verdict.original or "") for row in rows}
 
     def match(self, row: Row) -> Row | None:
         """Return the latest item under the name of the match that came before this one."""
@@ -232,7 +240,7 @@ class Links:
         visits = self._by_name.get(name, [])
         before = visits[: bisect_left(visits, order_of(row), key=order_of)]
         others = before or [visit for visit in visits if visit is not row]
-        same_story = [visit for visit in others if visit.story == row.story] or others
+        same_story = [visit for visit in others if visit.verdict.story == row.verdict.story] or others
         return next(reversed(same_story), None)
 
 
@@ -242,15 +250,16 @@ def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
     Rows are left out if nobody knows: they were not judged, or it is not known of what they or others of their story
     are copies.
     """
-    unsure = {row.story for row in rows if row.is_reported and row.status == "duplicate"}
-    articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
-    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
-
-
-def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> bool:
-    is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article)
-    sources = {row.source for row in article}
-    return is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(row.story for row in article)
+    unsure = {row.verdict.story for row in rows if row.is_reported and row.verdict.status == "duplicate"}
+    found = set[int]()
+    for article in _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES):
+        stories = {row.verdict.story for row in article.members}
+        statuses = ((row.verdict.status, links.match(row)) for row in article.members)
+        is_known = all(status in _FIRST or (status in _COPIES and match) for status, match in statuses)
+        sources = {row.source for row in article.members}
+        if is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(stories):
+            found |= {row.number for row in article.members}
+    return found
 
 
 def is_report(raw: Mapping[str, Any]) -> bool:
@@ -280,14 +289,17 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
         sent[by_key.get(story_id(report))].append(report)
     for story in stories:
         told = sent.get(story, [])
-        signals = [*map(_signal, told)] or [*map(_signal_of_item, story.members)]
-        story.signals = sorted(
-            dict.fromkeys(filter(None, signals)), key=lambda each: (each.time, LEVELS.index(each.level))
-        )
+        pages = {row.url: row for row in reversed(story.told)}
+        signals = [_signal(each, pages) for each in told] or [*map(_signal_of_item, story.members)]
+        found = {(each.time, LEVELS.index(each.level), each.words): each for each in signals if each}
+        story.signals = [found[key] for key in sorted(found)]
 
 
-def _signal(report: SpecialReport) -> Signal | None:
-    """Read a report. A feed of events may hold anything, so what cannot be read is left out."""
+def _signal(report: SpecialReport, rows: Mapping[str, Row]) -> Signal | None:
+    """Read a report. A feed of events may hold anything, so what cannot be read is left out.
+
+    ``rows`` are the items of the story, by their urls.
+    """
     raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
     if not (time := _time(next(raised, report))):
         return None
@@ -298,24 +310,25 @@ def _signal(report: SpecialReport) -> Signal | None:
         words = ""
     lead = clean_line(report.get("lead"), LONGEST_TITLE)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
-    states = tuple(map(_state, _objects(report, "facts")))
+    states = tuple(_state(fact, rows[_url(fact)]) for fact in _objects(report, "facts") if _url(fact) in rows)
     return Signal(level, time, words, lead, tuple(pages), states, _name(report.get("section")))
 
 
-def _state(fact: Mapping[str, Any]) -> State:
+def _state(fact: Mapping[str, Any], first: Row) -> ToldFigure:
     label, old, new = (clean_line(fact.get(name), LONGEST_NAME) for name in ("figure", "old", "new"))
     against = [
         f"{each.get('sources')} say {clean_line(each.get('value'), LONGEST_NAME)}" for each in _objects(fact, "against")
     ]
     papers = fact.get("sources")
-    return State(label, old, new, _url(fact), papers if isinstance(papers, int) else 0, "; ".join(against))
+    known = papers if isinstance(papers, int) else 0
+    return ToldFigure(label, [each for each in (old, new) if each], first, known, "; ".join(against))
 
 
 def _signal_of_item(row: Row) -> Signal | None:
-    if row.event not in LEVELS or row.time is None:
+    if row.verdict.event not in LEVELS or row.time is None:
         return None
-    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line)
-    return Signal(row.event, row.time, words or row.title, "", (row.url,) if words else ())
+    words = "; ".join(read_change(line).words for line in row.verdict.changes)
+    return Signal(row.verdict.event, row.time, words or row.title, "", (row.url,) if words else ())
 
 
 def _time(value: Mapping[str, Any]) -> float:

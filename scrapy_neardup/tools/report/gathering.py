@@ -44,7 +44,6 @@ from scrapy_neardup.tools.report.rows import (
     clean_text,
 )
 
-MOST_PROBLEMS = 20  # listed; the others are counted
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
@@ -94,8 +93,7 @@ class Gathered:
     dropped: Sequence[Path] = ()
     rows: list[Row] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  # the first ``MOST_PROBLEMS``
-    problem_count: int = 0
+    problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.format = RowFormat(self.settings)
@@ -103,11 +101,6 @@ class Gathered:
     def add(self, raw: Mapping[str, Any]) -> Row:
         self.rows.append(self.format.read(len(self.rows), raw))
         return self.rows[-1]
-
-    def note_problem(self, problem: str) -> None:
-        self.problem_count += 1
-        if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(problem)
 
     def texts(self, wanted: set[int]) -> dict[int, str]:
         """Return the texts of these rows, by their numbers. Rows without a text are left out."""
@@ -148,7 +141,7 @@ def gather(
         visits = set[tuple[object, ...]]()
         for line in track(read_rows(path)):
             if line.error is not None:
-                gathered.note_problem(line.error)
+                gathered.problems.append(line.error)
             elif is_report(line.row):
                 gathered.events.append(line.row)
             else:
@@ -171,7 +164,7 @@ def _add_documents(gathered: Gathered) -> None:
         by_url[each.url].append(each)
     for place, entry in enumerate(gathered.recorded()):
         if entry.error is not None:
-            gathered.note_problem(entry.error)
+            gathered.problems.append(entry.error)
             continue
         row: Row | None = by_id.get(clean_line(str(entry.id), LONGEST_NAME))
         visits = by_url.get(clean_line(entry.url, LONGEST_URL), []) if entry.url else []

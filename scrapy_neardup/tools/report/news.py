@@ -8,17 +8,16 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import accumulate, takewhile
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.evidence.figures.counted import in_words, rank_of
+from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.stories.summary import read_change
-from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, on_one_site
+from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, ToldFigure, on_one_site
 from scrapy_neardup.tools.report.rows import UNTAGGED, Row
 
 Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
@@ -31,45 +30,8 @@ _NO_FIGURE = rank_of("$")  # an event without figures is no less than one about 
 VERDICTS = (*STATUSES, UNTAGGED)
 
 
-class ToldFigure(NamedTuple):
-    """A figure of a story whose value changed."""
-
-    label: str  # "" if the figure has no word of its own
-    values: list[str]  # the oldest first
-    first: Row  # the item that printed the newest value first
-    papers: int  # independent ones that print the newest value
-    against: str = ""  # what contradicts it
-
-    @property
-    def words(self) -> str:
-        """Return the change in the words of the alerts: "9 dead, was 4 (2 say 4)"."""
-        *before, newest = self.values
-        told = in_words(self.label, before[-1] if before else "", newest)
-        return f"{told} ({self.against})" if self.against else told
-
-
-class PeriodNews(NamedTuple):
-    """The news and the numbers of a period. A story is listed once: as an event, or among the largest or the newest.
-
-    Events and changed figures are complete. Those that mean most to people come first, then the newest.
-    """
-
-    period: Period
-    rows: list[Row]  # without pages that came again unchanged, and items that only an event names
-    again: int  # pages that came again unchanged
-    stories: int  # of two items or more
-    begun: int  # of these, the stories that began in this period
-    verdicts: dict[str, int]
-    kinds: dict[str, int]  # of duplicates
-    dropped: int
-    would_drop: int  # of those that were not dropped
-    lost: float  # the largest share of its text that a drop loses, 0 if it is small
-    by_source: list[SourceLine]  # those that copy most come first
-    events: list[FeedStory]
-    figures: list[tuple[FeedStory, list[ToldFigure]]]
-    largest: list[FeedStory]
-    newest: list[FeedStory]
-    unlisted: int  # stories of several items that are no event, and not among the largest or the newest
+# The news and the numbers of a period, see ``news_of``.
+PeriodNews = dict[str, Any]
 
 
 def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None = None) -> list[Period]:
@@ -92,36 +54,41 @@ def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedSt
 
 
 def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> PeriodNews:
-    """Return the news of a period. ``all_stories`` are as the period tells them."""
+    """Return the news of a period. ``all_stories`` are as the period tells them.
+
+    A story is listed once: as an event, or among the largest or the newest. Events and changed figures are complete.
+    Those that mean most to people come first, then the newest.
+    """
     stories = sorted((story for story in all_stories if story.size), key=lambda story: -story.size)
     members = (row for story in all_stories for row in story.members)
     found = [row for row in members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
     figures = {story: told_figures(story, links) for story in stories}
-    events = _events(period, figures)
     others = [story for story in several if not any(map(period.has, story.signals))]
     begun = filter(attrgetter("is_begun"), others[_MOST_LISTED:])
     newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
-    counts = Counter(row.status for row in rows)
-    return PeriodNews(
-        period,
-        rows,
-        again=len(found) - len(rows),
-        stories=len(several),
-        begun=sum(story.is_begun for story in several),
-        verdicts={status: counts[status] for status in VERDICTS if counts[status]},
-        kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
-        dropped=sum(row.is_dropped for row in rows),
-        would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
-        lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
-        by_source=_by_source(rows, links),
-        events=events,
-        figures=_changed(period, figures),
-        largest=others[:_MOST_LISTED],
-        newest=newest,
-        unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
-    )
+    counts = Counter[str](row.verdict.status for row in rows)
+    kinds = Counter(row.verdict.kind for row in rows if row.verdict.status == "duplicate" and row.verdict.kind)
+    return {
+        "period": period,
+        "rows": rows,  # without pages that came again unchanged, and items that only an event names
+        "again": len(found) - len(rows),  # pages that came again unchanged
+        "stories": len(several),  # of two items or more
+        "begun": sum(story.is_begun for story in several),  # of these, those that began in this period
+        "verdicts": {status: counts[status] for status in VERDICTS if counts[status]},
+        "kinds": dict(kinds.most_common()),
+        "dropped": sum(row.is_dropped for row in rows),
+        "would_drop": sum(row.verdict.would_drop and not row.is_dropped for row in rows),
+        # The largest share of its text that a drop loses, 0 if it is small.
+        "lost": max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
+        "by_source": _by_source(rows, links),
+        "events": _events(period, figures),
+        "figures": _changed(period, figures),
+        "largest": others[:_MOST_LISTED],
+        "newest": newest,
+        "unlisted": max(0, len(others) - _MOST_LISTED) - len(newest),  # of several items
+    }
 
 
 def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
@@ -160,9 +127,9 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
     says: dict[int, list[tuple[Subject, str]]] = {}  # what an item prints; a copy prints what its match prints
     for row in story.told:
         says[row.number] = []
-        if row.status == "duplicate" and (match := links.match(row)) is not None:
+        if row.verdict.status == "duplicate" and (match := links.match(row)) is not None:
             says[row.number] += says.get(match.number, [])
-        for change in map(read_change, filter(None, row.changes.split("; "))):
+        for change in map(read_change, row.verdict.changes):
             said = values.setdefault(change.subject, [change.old])
             if change.new != said[-1]:
                 said.append(change.new)
@@ -176,23 +143,14 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
         for subject, statement in newest.items()
         if statement in firsts
     ]
-    return sorted(_with_states(figures, story), key=lambda figure: rank_of(figure.label))
-
-
-def _with_states(figures: Sequence[ToldFigure], story: FeedStory) -> list[ToldFigure]:
-    """Return figures with the states of the ledger in place of those that count the same."""
-    pages = {row.url: row for row in reversed(story.told)}
-    states = [each for signal in story.signals[-1:] for each in signal.states if each.url in pages]
+    states = [state for signal in story.signals[-1:] for state in signal.states]
     told = {each.label for each in states}
-    counted = [
-        ToldFigure(each.label, list(filter(None, (each.old, each.new))), pages[each.url], each.papers, each.against)
-        for each in states
-    ]
-    return [*(each for each in figures if each.label not in told), *counted]
+    figures = [*(each for each in figures if each.label not in told), *states]
+    return sorted(figures, key=lambda figure: rank_of(figure.label))
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
-    matches = ((row, links.match(row)) for row in rows if row.status in ("duplicate", "update") and row.source)
+    matches = ((row, links.match(row)) for row in rows if row.verdict.status in ("duplicate", "update") and row.source)
     pairs = Counter(
         (row.source, match.source) for row, match in matches if match and match.source and match.owner != row.owner
     )
@@ -212,16 +170,6 @@ _ITEM = 500  # bytes of an item and its part of a story, besides its longest tex
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(slots=True)
-class Payload:
-    """What the scripts of a page read. An item is named by its position in ``items``."""
-
-    items: list[dict[str, Any]]
-    stories: list[dict[str, Any]]
-    places: dict[int, int]  # row number -> position of the item
-    texts: dict[int, str] = field(default_factory=dict)  # by the position of the item
-
-
 def inert_json(value: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -237,10 +185,15 @@ def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: in
 
     Those with changed or dropped items come first, and then the others.
     """
-    ordered = sorted(stories, key=lambda story: not any(row.status == "update" or row.is_drop for row in story.members))
+
+    def is_plain(story: FeedStory) -> bool:
+        return not any(row.verdict.status == "update" or row.is_drop for row in story.members)
+
+    ordered = sorted(stories, key=is_plain)
     items = accumulate(len(story.members) for story in ordered)
     sizes = accumulate(
-        sum(_ITEM + len(f"{row.url}{row.title}{row.changes}".encode()) for row in story.members) for story in ordered
+        sum(_ITEM + len(f"{row.url}{row.title}{row.verdict.changes}".encode()) for row in story.members)
+        for story in ordered
     )
     fitting = takewhile(lambda sums: sums[0] <= most_items and sums[1] <= most_bytes, zip(items, sizes, strict=True))
     chosen = set(ordered[: sum(1 for _ in fitting)])
@@ -250,50 +203,46 @@ def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: in
 Telling = Mapping[FeedStory, FeedStory]  # the stories that a period tells of, each as the period tells it
 
 
-def payload_of(
+def items_and_stories(
     stories: Sequence[FeedStory],
+    places: Mapping[int, int],
     all_rows: Sequence[Row],
     links: Links,
     tellings: Mapping[Period, Telling],
     all_news: Sequence[PeriodNews],
-) -> Payload:
-    """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
-    rows = [row for story in stories for row in story.members]
-    places = {row.number: place for place, row in enumerate(rows)}
+) -> dict[str, list[dict[str, Any]]]:
+    """Return what the scripts of the page read: the items of these stories, story after story, and the stories.
+
+    ``places`` are the positions of the items, by the numbers of their rows. ``all_news`` are those of the periods of
+    ``tellings``.
+    """
     alone = on_one_site(all_rows, links)
-    items = [_item(row, places, links, is_alone=row.number in alone) for row in rows]
+    rows = (row for story in stories for row in story.members)
     lists = {
-        "events": [set(news.events) for news in all_news],
-        "figures": [{story for story, _ in news.figures} for news in all_news],
+        "events": [set(news["events"]) for news in all_news],
+        "figures": [{story for story, _ in news["figures"]} for news in all_news],
     }
-    told = [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories]
-    return Payload(items, told, places)
+    return {
+        "items": [_item(row, places, links, is_alone=row.number in alone) for row in rows],
+        "stories": [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories],
+    }
 
 
 def _item(row: Row, places: Mapping[int, int], links: Links, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
     place = match and places.get(match.number)
-    names = (
-        "title",
-        "source",
-        "news",
-        "language",
-        "time",
-        "kind",
-        "similarity",
-        "containment",
-        "share",
-        "reason",
-        "event",
-    )
+    verdict = row.verdict
     found = {
-        **{name: getattr(row, name) for name in names},
-        "changes": "; ".join(read_change(line).words for line in row.changes.split("; ") if line),
+        **{name: getattr(row, name) for name in ("title", "source", "language", "time")},
+        **{name: getattr(verdict, name) for name in ("news", "kind", "similarity", "containment", "share")},
+        "reason": verdict.reason,
+        "event": verdict.event,
+        "changes": "; ".join(read_change(line).words for line in verdict.changes),
         "url": row.url or row.id,
-        "verdict": row.status,
+        "verdict": row.verdict.status,
         "match": place,
-        "elsewhere": row.match or row.original if place is None else None,
-        "drops": row.would_drop,
+        "elsewhere": row.verdict.match or row.verdict.original if place is None else None,
+        "drops": row.verdict.would_drop,
         "dropped": row.is_dropped,
         "again": row.is_revisit,
         "isOnOneSite": is_alone,
@@ -321,10 +270,9 @@ def _size_of_story(story: FeedStory) -> dict[str, Any]:
     return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
 
 
-def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, str], most: int) -> int:
-    """Add texts in this order until they have more than ``most`` bytes. Return how many there are then."""
-    chosen = [number for number in numbers if number in texts and number in payload.places]
+def fitting_texts(numbers: Iterable[int], texts: Mapping[int, str], most: int) -> dict[int, str]:
+    """Return the texts of rows in this order until they have more than ``most`` bytes."""
+    chosen = [number for number in numbers if number in texts]
     sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
     fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
-    payload.texts |= {payload.places[number]: texts[number] for number, _ in fitting}
-    return len(payload.texts)
+    return {number: texts[number] for number, _ in fitting}

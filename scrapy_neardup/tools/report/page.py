@@ -26,12 +26,12 @@ from scrapy_neardup.tools.report.news import (
     MOST_DAYS,
     VERDICTS,
     PeriodNews,
-    add_texts,
     choose_stories,
     days_of,
+    fitting_texts,
     inert_json,
+    items_and_stories,
     news_of,
-    payload_of,
     periods_of,
     size_of,
     span_of,
@@ -54,6 +54,7 @@ _MOST_TOLLS = 3  # of an event
 _MOST_STEPS = 3  # of a story that are not folded
 _NEVER = 1e12  # Unix seconds
 _MOST_SOURCES = 100  # lines of a table
+_MOST_PROBLEMS = 20  # listed; the others are counted
 _MOST_LEADS = 20  # members in which a lead is looked for
 
 _HERE = files("scrapy_neardup.tools.report")
@@ -95,25 +96,27 @@ def build_report(
     links, stories = _stories_of(gathered)
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
-    (news,) = (each for each in all_news if each.period == ALL)
+    (news,) = (each for each in all_news if each["period"] == ALL)
     room = most_bytes - _FRAME
     chosen = choose_stories(stories, min(_MOST_LIST, room))
-    payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
+    rows = [row for story in chosen for row in story.members]
+    places = {row.number: place for place, row in enumerate(rows)}
+    payload = items_and_stories(chosen, places, gathered.rows, links, tellings, all_news)
     # Those of the largest stories first. The text of a story's only item can be compared with nothing.
     members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
     wanted = list(islice(members, _MOST_TEXTS))
     texts = gathered.texts(set(wanted))
-    with_text = add_texts(payload, wanted, texts, room - size_of([payload.items, payload.stories]))
-    notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
+    listed = (number for number in wanted if number in places)
+    shown = {places[each]: text for each, text in fitting_texts(listed, texts, room - size_of(payload)).items()}
+    notes = notes_of(gathered, len(places), has_texts=bool(texts))
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.
     scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
     styles = _read("static", "report.css")
-    span = span_of(news.rows)
+    span = span_of(news["rows"])
     meta = {
-        "items": payload.items,
-        "stories": payload.stories,
-        "texts": payload.texts,
+        **payload,
+        "texts": shown,
         "verdicts": VERDICTS,
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
@@ -139,7 +142,7 @@ def build_report(
         most_listed=most_listed,
         lead_of=partial(_lead_of, texts=texts),
         notes=notes,
-        payload=payload,
+        places=places,
         drop_share=settings.drop_share,
         most_sources=_MOST_SOURCES,
         feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
@@ -150,7 +153,7 @@ def build_report(
         library=_LIBRARY.replace("-", " "),
         licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
     )
-    return Built(html, news, with_text, notes)
+    return Built(html, news, len(shown), notes)
 
 
 def build_digest(
@@ -173,11 +176,11 @@ def build_digest(
     news = news_of(period, tell(period, stories).values(), links)
     template = load_templates(zone).get_template("digest.txt.j2")
     # The line of an event tells the figures of its last alert, if this had any.
-    told = {story for story in news.events[:most_listed] if story.last_update and story.last_update.pages}
-    figures = [each for each in news.figures if each[0] not in told]
-    known = {*news.events, *(story for story, _ in figures)}
-    others = [story for story in (*news.largest, *news.newest) if story not in known]
-    unlisted = news.stories - sum(story.size > 1 for story in (*known, *others))
+    told = {story for story in news["events"][:most_listed] if story.last_update and story.last_update.pages}
+    figures = [each for each in news["figures"] if each[0] not in told]
+    known = {*news["events"], *(story for story, _ in figures)}
+    others = [story for story in (*news["largest"], *news["newest"]) if story not in known]
+    unlisted = news["stories"] - sum(story.size > 1 for story in (*known, *others))
     message.set_content(
         template.render(
             news=news,
@@ -249,19 +252,21 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     if not rows:
         what = "events only" if gathered.events else "no items"
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
-    unlisted = gathered.problem_count - len(gathered.problems)
-    wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
+    problems = gathered.problems
+    unlisted = len(problems) - _MOST_PROBLEMS
+    wanting = [row for row in rows if row.verdict.reason not in _WITHOUT_DOCUMENT]
     without_document = sum(row.document < 0 for row in wanting if gathered.documents)
-    untagged = sum(row.status == UNTAGGED for row in rows)
+    untagged = sum(row.verdict.status == UNTAGGED for row in rows)
     without_time = sum(row.time is None for row in rows)
-    in_field = f" in the field {gathered.format.time_field!r}" if gathered.format.time_field else ""
+    time_field = gathered.settings.item_fields["time"]
+    in_field = f" in the field {time_field!r}" if time_field else ""
     text_field = gathered.settings.item_fields["text"]
     recordings = " and ".join(path.name for path in gathered.documents)
     notes = {
         Note(
-            f"{counted(gathered.problem_count, 'line')} could not be read.",
-            details=(*gathered.problems, *([f"and {unlisted:,} more"] if unlisted else ())),
-        ): gathered.problem_count,
+            f"{counted(len(problems), 'line')} could not be read.",
+            details=(*problems[:_MOST_PROBLEMS], *([f"and {unlisted:,} more"] if unlisted > 0 else ())),
+        ): len(problems),
         Note(
             f"{_of(without_document, wanting)} without a document of its id or url in {recordings}.",
             "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",

@@ -11,7 +11,7 @@ from functools import cache
 from sys import intern
 from typing import Any
 
-from scrapy_neardup import NearDupSettings
+from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.document import KINDS, STATUSES
@@ -66,7 +66,10 @@ def as_share(value: object) -> float | None:
 
 @dataclass(slots=True)
 class Row:
-    """An item with its verdict. ``original`` and ``match`` are urls or ids, as the feed gives them."""
+    """An item. In its verdict ``original`` and ``match`` are urls or ids, as the feed gives them.
+
+    What the feed does not say of a verdict is "" there. The status may be ``UNTAGGED``.
+    """
 
     number: int  # position over all feeds
     id: str
@@ -76,19 +79,7 @@ class Row:
     owner: str
     time: float | None  # Unix seconds, UTC
     language: str
-    status: str
-    kind: str
-    reason: str
-    original: str
-    match: str
-    similarity: float | None
-    containment: float | None
-    share: float | None
-    story: str
-    changes: str
-    news: tuple[str, ...]
-    event: str
-    would_drop: bool
+    verdict: Verdict
     is_dropped: bool = False
     is_again: bool = False  # in an earlier feed too
     is_reported: bool = False  # known from the report of an event only
@@ -97,38 +88,38 @@ class Row:
     @property
     def visit(self) -> tuple[object, ...]:
         """Return what is the same in the feeds of all runs that met the page unchanged. An update is new in each."""
-        when = (self.time, self.changes) if self.status == "update" else ()
+        when = (self.time, self.verdict.changes) if self.verdict.status == "update" else ()
         return self.url or self.id or self.number, self.title, *when
 
     @property
     def is_revisit(self) -> bool:
         """Return whether its page came again unchanged. Such an item is listed, and counted nowhere."""
-        return self.is_again or self.kind == "revisit"
+        return self.is_again or self.verdict.kind == "revisit"
 
     @property
     def is_drop(self) -> bool:
-        return self.would_drop or self.is_dropped
+        return self.verdict.would_drop or self.is_dropped
 
     @property
     def lost(self) -> float:
         """Return the share of its text that its match lacks, in [0, 1]."""
-        known = (share for share in (self.share, self.similarity) if share is not None)
+        known = (share for share in (self.verdict.share, self.verdict.similarity) if share is not None)
         return 1 - next(known, 1.0)
 
 
 class RowFormat:
     """Reads rows as the settings name their fields.
 
-    Without a time in ``NEARDUP_ITEM_FIELDS`` the usual names of times are tried, and the first that holds a time is
-    used. A row that lacks this field may be a recorded document, whose time is in ``time``.
+    A row that lacks the time in ``NEARDUP_ITEM_FIELDS`` may be a recorded document. If no time is named there, the
+    usual names of times are tried.
     """
 
     def __init__(self, settings: NearDupSettings) -> None:
         self._tags = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
         self._fields = settings.item_fields
         self._owner_of = cache(settings.owner_of)
-        self.time_field = settings.item_fields["time"]
-        self._times: Sequence[str] = (self.time_field, _RECORDED) if self.time_field else _TIME_FIELDS
+        given = settings.item_fields["time"]
+        self._times = (given, _RECORDED) if given else _TIME_FIELDS
 
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""
@@ -143,6 +134,21 @@ class RowFormat:
             changes = "; ".join(map(str, changes[:100]))
         # A feed has the sentences of the news as lines, and a replay as a list.
         news = clean_text(tags.get("news"), MOST_NEWS * 2 * LONGEST_NEWS).split("\n")[:MOST_NEWS]
+        verdict: dict[str, Any] = {
+            "status": status,
+            "kind": _one_of(KINDS, tags.get("kind")),
+            "reason": intern(clean_line(tags.get("reason"), LONGEST_NAME)),
+            "original": _name(tags.get("original")),
+            "match": _name(tags.get("match")),
+            "similarity": as_share(tags.get("similarity")),
+            "containment": as_share(tags.get("containment")),
+            "share": as_share(tags.get("share")),
+            "story": "" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
+            "changes": tuple(filter(None, clean_line(changes, _LONGEST_CHANGES).split("; "))),
+            "news": tuple(clean_line(line, LONGEST_NEWS) for line in news if line.strip()),
+            "event": intern(clean_line(tags.get("event"), LONGEST_NAME)),
+            "would_drop": tags.get("would_drop") is True,
+        }
         return Row(
             number=number,
             id=_name(raw.get("id"), LONGEST_NAME),
@@ -152,19 +158,7 @@ class RowFormat:
             owner=owner,
             time=self._time(raw),
             language=_language(_first(self._value(raw, "language"))),
-            status=status,
-            kind=_one_of(KINDS, tags.get("kind")),
-            reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
-            original=_name(tags.get("original")),
-            match=_name(tags.get("match")),
-            similarity=as_share(tags.get("similarity")),
-            containment=as_share(tags.get("containment")),
-            share=as_share(tags.get("share")),
-            story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
-            changes=clean_line(changes, _LONGEST_CHANGES),
-            news=tuple(clean_line(line, LONGEST_NEWS) for line in news if line.strip()),
-            event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
-            would_drop=tags.get("would_drop") is True,
+            verdict=Verdict(**verdict),
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:
@@ -193,13 +187,8 @@ class RowFormat:
 
     def _time(self, raw: Mapping[str, Any]) -> float | None:
         for name in self._times:
-            if raw.get(name) is not None:
-                with suppress(ValueError):
-                    time = parse_time(raw[name])
-                    if self.time_field is None:
-                        self.time_field = name
-                        self._times = (name,)
-                    return time
+            with suppress(ValueError):
+                return parse_time(raw.get(name))
         return None
 
 

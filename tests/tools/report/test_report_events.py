@@ -58,11 +58,11 @@ def page_of(folder: Path, **settings: Any) -> str:
 
 
 def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[FeedStory]:
-    return news_in(rows, folder, **settings)[0].events
+    return news_in(rows, folder, **settings)[0]["events"]
 
 
 def figures_in(rows: list[dict[str, Any]], folder: Path) -> list[tuple[str, list[str], str, int]]:
-    ((_, figures),) = news_in(rows, folder)[0].figures
+    ((_, figures),) = news_in(rows, folder)[0]["figures"]
     return [(figure.label, figure.values, figure.first.source, figure.papers) for figure in figures]
 
 
@@ -76,7 +76,7 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert story.words == "4 papers; 3 reprint the same text"
-    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).news.verdicts == {"original": 1}
+    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).news["verdicts"] == {"original": 1}
     (alone,) = events_in([event(4)], tmp_path)
     assert (alone.size, alone.level, alone.headline) == (4, "breaking", "Ferry aground, paper 0")
 
@@ -111,10 +111,10 @@ def test_each_day_has_its_own_news(tmp_path: Path) -> None:
         item(11, "update", published=START + DAY + 60, **second),
     ]
     everything, later, earlier = news_in(rows, tmp_path)
-    assert [news.period.name for news in (everything, later, earlier)] == ["all days", "2023-11-15", "2023-11-14"]
-    assert [len(news.rows) for news in (everything, later, earlier)] == [4, 2, 2]
-    assert [len(news.figures) for news in (everything, later, earlier)] == [1, 1, 0]
-    assert [story.headline for story in later.largest] == ["Ferry runs aground, report 10"]
+    assert [news["period"].name for news in (everything, later, earlier)] == ["all days", "2023-11-15", "2023-11-14"]
+    assert [len(news["rows"]) for news in (everything, later, earlier)] == [4, 2, 2]
+    assert [len(news["figures"]) for news in (everything, later, earlier)] == [1, 1, 0]
+    assert [story.headline for story in later["largest"]] == ["Ferry runs aground, report 10"]
 
 
 def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: 
         item(3, "duplicate", url=item()["url"], neardup_kind="revisit", neardup_share=0.5),
     ]
     (news,) = news_in(rows, tmp_path)
-    assert (len(news.rows), news.would_drop) == (3, 2)
-    assert news.lost == pytest.approx(0.28)
+    assert (len(news["rows"]), news["would_drop"]) == (3, 2)
+    assert news["lost"] == pytest.approx(0.28)
 
 
 def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
@@ -135,11 +135,11 @@ def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
     news = news_of(Period("all days"), stories, links)
-    assert [story.headline for story in news.events] == ["Brackwater blast: workers missing"]
-    sent = [report["level"] for report in gathered.events if report["story"] in map(int, news.events[0].keys)]
-    assert [signal.level for signal in news.events[0].signals] == sent
+    assert [story.headline for story in news["events"]] == ["Brackwater blast: workers missing"]
+    sent = [report["level"] for report in gathered.events if report["story"] in map(int, news["events"][0].keys)]
+    assert [signal.level for signal in news["events"][0].signals] == sent
     assert "breaking" in sent
-    assert [story.headline for story, _ in news.figures][:1] == ["River fever: twelve dead, dozens ill"]
+    assert [story.headline for story, _ in news["figures"]][:1] == ["River fever: twelve dead, dozens ill"]
 
 
 # Nothing ends silently
@@ -163,11 +163,11 @@ def many_scores_and_one_toll(number: int = 35) -> list[dict[str, Any]]:
 def test_what_happened_to_people_comes_before_large_stories_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
     (news, *_) = news_in(many_scores_and_one_toll(), tmp_path)
     told = ["9 dead, was 4", "7 $, was 5", "score: 2-0, was 1-0"]
-    assert [figures[0].words for _, figures in news.figures][:3] == told
+    assert [figures[0].words for _, figures in news["figures"]][:3] == told
     digest = digest_of(tmp_path, now=START + DAY + 50).get_content()
     assert re.findall(r"\* [^:]+: (.+) \(first", digest)[:3] == told
     assert "7 more stories with changed figures: --most 37" in digest
-    firsts = [figures[0].first.time or 0 for _, figures in news.figures[2:]]
+    firsts = [figures[0].first.time or 0 for _, figures in news["figures"][2:]]
     assert firsts == sorted(firsts, reverse=True)
     page = page_of(tmp_path)
     assert 'changed figures in <a href="#figures-0">37 stories</a>' in page
@@ -183,8 +183,8 @@ def test_the_number_of_events_is_the_true_one_and_tolls_come_first(tmp_path: Pat
     ]
     rows += [item(60, neardup_story="b" * 16, neardup_event="watch", title="Plague kills nine", published=START)]
     news, *_ = news_in(rows, tmp_path, since)
-    assert len(news.events) == 51
-    assert news.events[0].headline == "Plague kills nine"
+    assert len(news["events"]) == 51
+    assert news["events"][0].headline == "Plague kills nine"
     page = " ".join(build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings()), since=since).html.split())
     assert page.count("51 events, ") >= 1
     assert '21 more events: <a href="#stories/events">see all</a>' in page
@@ -193,7 +193,7 @@ def test_the_number_of_events_is_the_true_one_and_tolls_come_first(tmp_path: Pat
 def test_stories_that_are_in_no_list_are_counted(tmp_path: Path) -> None:
     rows = [item(10 * n + m, neardup_story=f"{n:016x}") for n in range(20) for m in range(2)]
     news, *_ = news_in(rows, tmp_path)
-    assert news.unlisted == 10
+    assert news["unlisted"] == 10
     assert '10 more stories of several items: <a href="#stories/all">see all</a>' in page_of(tmp_path)
 
 
@@ -249,15 +249,15 @@ def test_a_day_has_the_headline_the_size_and_the_toll_that_it_had(tmp_path: Path
     for number in (2, 3):
         changed = {"neardup_changes": "dead: 4 -> 9", "published": START + DAY + 60 * number}
         rows.append(item(number, "update", title="Nine dead as ferry runs aground", **changed))
-    everything, later, earlier = (news.largest[0] for news in news_in(rows, tmp_path))
+    everything, later, earlier = (news["largest"][0] for news in news_in(rows, tmp_path))
     assert everything.headline == later.headline == "Nine dead as ferry runs aground"
     assert (earlier.headline, earlier.size) == ("Four dead as ferry runs aground", 2)
 
 
 def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
     rows = [item(), item(1, "duplicate", published=START + 7200)]  # 22:13 and 0:13 UTC
-    assert [news.period.name for news in news_in(rows, tmp_path)] == ["all days", "2023-11-15", "2023-11-14"]
-    assert [news.period.name for news in news_in(rows, tmp_path, zone="Asia/Tokyo")] == ["all days"]
+    assert [news["period"].name for news in news_in(rows, tmp_path)] == ["all days", "2023-11-15", "2023-11-14"]
+    assert [news["period"].name for news in news_in(rows, tmp_path, zone="Asia/Tokyo")] == ["all days"]
     assert ">2023-11-15 07:13</time>" in page_of(tmp_path, events_timezone="Asia/Tokyo")
 
 

@@ -45,9 +45,9 @@ def test_a_feed_that_scrapy_exports_gives_the_same_rows_in_every_form(
     expected = gather([written(tmp_path, export("jsonl", ITEMS), "expected")], NearDupSettings()).rows
     found = gather([written(tmp_path, pack(export(form, ITEMS)))], NearDupSettings())
     assert found.rows == expected
-    assert [row.status for row in found.rows] == ["original", "duplicate", "update", "unchecked"]
-    assert [row.would_drop for row in found.rows] == [False, True, False, False]
-    assert found.rows[1].share == 0.85
+    assert [row.verdict.status for row in found.rows] == ["original", "duplicate", "update", "unchecked"]
+    assert [row.verdict.would_drop for row in found.rows] == [False, True, False, False]
+    assert found.rows[1].verdict.share == 0.85
     assert found.problems == []
 
 
@@ -56,7 +56,7 @@ def test_a_feed_that_was_cut_off_gives_the_items_before_its_end(tmp_path: Path, 
     whole = export(form, ITEMS)
     end = whole.rindex(b"too-short") + 3
     gathered = gather([written(tmp_path, whole[:end])], NearDupSettings())
-    assert [row.status for row in gathered.rows[:3]] == ["original", "duplicate", "update"]
+    assert [row.verdict.status for row in gathered.rows[:3]] == ["original", "duplicate", "update"]
     (problem,) = gathered.problems
     assert "half written" in problem
 
@@ -87,7 +87,7 @@ def test_renamed_tags_and_fields_are_found_by_the_settings(tmp_path: Path) -> No
     )
     path = written(tmp_path, b'{"dup": "related", "s": "1", "link": "https://www.a.example/x"}\n')
     (row,) = gather([path], settings).rows
-    assert (row.status, row.story, row.source) == ("related", "1", "a.example")
+    assert (row.verdict.status, row.verdict.story, row.source) == ("related", "1", "a.example")
 
 
 def test_values_of_wrong_types_are_left_out(tmp_path: Path) -> None:
@@ -96,7 +96,8 @@ def test_values_of_wrong_types_are_left_out(tmp_path: Path) -> None:
         for name in ("url", "title", "text", "published", "neardup_match", "neardup_share", "neardup_kind")
     }
     (row,) = gather([written(tmp_path, export("jsonl", [item(**wrong)]))], NearDupSettings()).rows
-    assert (row.url, row.title, row.time, row.match, row.share, row.kind) == ("", "", None, "", None, "")
+    assert (row.url, row.title, row.time) == ("", "", None)
+    assert (row.verdict.match, row.verdict.share, row.verdict.kind) == ("", None, "")
 
 
 def test_recorded_documents_fill_what_the_output_of_a_replay_lacks(tmp_path: Path) -> None:

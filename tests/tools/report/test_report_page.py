@@ -147,10 +147,10 @@ def test_the_overview_counts_verdicts_and_who_copies_whom(tmp_path: Path) -> Non
     items = [item(), item(1, "duplicate"), item(2, "duplicate"), item(3, "update"), item(4, "unchecked")]
     gathered = gather([feed_of(items, tmp_path)], NearDupSettings())
     news = build_report(gathered).news
-    assert news.verdicts == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
-    assert (news.stories, news.would_drop) == (1, 2)
+    assert news["verdicts"] == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
+    assert (news["stories"], news["would_drop"]) == (1, 2)
     copies = [(f"paper{n}.example", 1, 1, "paper0.example") for n in (1, 2, 3)]
-    assert news.by_source == [*copies, ("paper0.example", 1, 0, ""), ("paper4.example", 1, 0, "")]
+    assert news["by_source"] == [*copies, ("paper0.example", 1, 0, ""), ("paper4.example", 1, 0, "")]
 
 
 def test_no_number_counts_a_page_that_came_again_unchanged(tmp_path: Path) -> None:
@@ -158,17 +158,17 @@ def test_no_number_counts_a_page_that_came_again_unchanged(tmp_path: Path) -> No
         item(1, "duplicate", url=item()["url"], neardup_kind="revisit", published=1_700_000_000 + n) for n in range(5)
     ]
     news = built([item(), item(1, "duplicate"), *again], tmp_path).news
-    assert (len(news.rows), news.again, news.would_drop) == (2, 5, 1)
-    assert news.verdicts == {"original": 1, "duplicate": 1}
-    assert news.kinds == {"near": 1}
-    assert sum(line[1] for line in news.by_source) == 2
+    assert (len(news["rows"]), news["again"], news["would_drop"]) == (2, 5, 1)
+    assert news["verdicts"] == {"original": 1, "duplicate": 1}
+    assert news["kinds"] == {"near": 1}
+    assert sum(line[1] for line in news["by_source"]) == 2
 
 
 def test_the_news_count_the_same_items_as_the_numbers(tmp_path: Path) -> None:
     changed = item(1, "update", url=item()["url"], neardup_match=item()["url"])
     unchanged = item(2, "duplicate", url="https://other.example/", neardup_story="f" * 16, neardup_kind="revisit")
     page = built([item(), changed, item(3, "duplicate"), unchanged], tmp_path)
-    assert len(page.news.rows) == 3
+    assert len(page.news["rows"]) == 3
     assert "1 of 3 items (33%)" in page.html
 
 
@@ -241,7 +241,7 @@ def test_a_page_that_would_be_too_large_leaves_out_texts_and_then_small_stories_
     )
     page = build_report(gathered, most_bytes=500_000)
     assert len(page.html.encode()) <= 500_000
-    assert (len(page.news.rows), page.news.stories) == (3001, 1)
+    assert (len(page.news["rows"]), page.news["stories"]) == (3001, 1)
     assert "items are listed" in notes_of(page)
 
 
