@@ -103,12 +103,8 @@ class Webhook:
             )
         _judge(host, status, self.setting)
 
-    async def prepare(self) -> None:
-        """Load the HTTP client, in a thread: the import would hold up the event loop."""
-        await asyncio.to_thread(import_module, "aiohttp")
-
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-        await self.prepare()
+        await asyncio.to_thread(import_module, "aiohttp")  # which would hold up the event loop
         import aiohttp
 
         if self._client is None:
@@ -149,16 +145,10 @@ class Service:
         options = WorkerOptions(None, deadline, ("scrapy_neardup.stories.send_message.load_sender", ""), None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
 
-    async def prepare(self) -> None:
-        """Wait until the process has loaded Apprise. This depends on the machine, not on the service."""
-        await self._ask(None)
-
     async def deliver(self, report: dict[str, Any]) -> None:
-        await self._ask((self._url, *message_of(report)))
-
-    async def _ask(self, request: object) -> None:
+        request = json.dumps((self._url, *message_of(report)))
         try:
-            answer = await asyncio.wrap_future(self._worker.submit_text(json.dumps(request)))
+            answer = await asyncio.wrap_future(self._worker.submit_text(request))
         except ExtractionError as error:
             raise DeliveryFailed(f"{self.name}: {explain_worker(error)}") from None
         if answer.sketch != b"0":
@@ -181,8 +171,6 @@ class AtomFile:
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser().resolve()
         self.key = hashlib.sha256(os.fsencode(self._path)).digest()[:RECEIVER_BYTES]
-
-    async def prepare(self) -> None: ...
 
     async def close(self) -> None: ...
 

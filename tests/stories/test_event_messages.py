@@ -185,7 +185,6 @@ async def test_a_busy_machine_takes_no_time_from_a_service(
 async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver, is_released: bool
 ) -> None:
-    monkeypatch.setattr(event_module, "_CLOSING", PATIENCE)
     if is_released:
         monkeypatch.setattr(event_module, "_LONGEST_CLOSING", 1000)
     gate = Gate(tmp_path, monkeypatch)

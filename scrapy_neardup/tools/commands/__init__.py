@@ -114,8 +114,6 @@ class Command(ScrapyCommand):
         except (NearDupError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
             message = str(error)
             if isinstance(error, OSError):
-                if error.filename is None:  # a bug of ours
-                    raise
                 message = f"{error.filename}: cannot be opened: {error.strerror}"
             if isinstance(error, StoreUnavailable):
                 message += "; scrapy neardup doctor checks NEARDUP_STORE"

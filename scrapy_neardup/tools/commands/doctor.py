@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
-from scrapy.settings import BaseSettings, Settings
-from scrapy.utils.misc import load_object
+from scrapy.settings import Settings
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
+from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
@@ -88,11 +89,10 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
         settings = checked_settings(scrapy_settings)
         embedding = embedding_of(settings)
     except (UsageError, SettingsError) as error:
-        unchecked = "store, extractor, events and webhook were not checked"
+        unchecked = "add-on, store, extractor, events and webhook were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
             Check("settings", str(error), "change this setting"),
-            _check_add_on(scrapy_settings),
             Check("all others", unchecked, again, is_warning=True),
         ]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
@@ -111,33 +111,28 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
     return checks
 
 
-def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
-    has_add_on = False  # or a class derived from it
-    for entry, order in settings.getdict("ADDONS").items():
-        try:
-            has_add_on |= order is not None and issubclass(load_object(entry), Addon)
-        except Exception as error:  # noqa: PERF203  importing a module may raise anything
-            mend = f"correct or remove this entry; that of the plugin is {_LINE}"
-            return Check("add-on", f"{entry!r}, which cannot be loaded: {error}", mend)
-    pipelines = [each for each, order in settings.getdict("ITEM_PIPELINES").items() if order is not None]
-    is_on = has_add_on or "NearDupPipeline" in str(pipelines)
+def _check_add_on(settings: Settings, *, enabled: bool) -> Check:
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Check("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
+    add_ons = f"ADDONS = {settings.getdict('ADDONS')!r}"
+    crawler = Crawler(Spider, settings)
+    try:
+        crawler.addons.load_settings(crawler.settings)
+    except Exception as error:  # importing a module may raise anything
+        return Check("add-on", f"{add_ons} cannot be loaded: {error}", f"the entry of the plugin is {_LINE}")
+    settings = crawler.settings
+    is_on = "NearDupPipeline" in str([each for each in settings.getdict("ITEM_PIPELINES").items() if None not in each])
     if not is_on and not inside_project():
         return Check("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
     if not is_on:
         mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
-        found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
-        return Check("add-on", found, mend)
+        return Check("add-on", f"{add_ons}: the plugin is off, and no item is judged", mend)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
-    if has_add_on:
-        settings = settings.copy()
-        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
     items = settings.getint("CONCURRENT_ITEMS")
     return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
 
