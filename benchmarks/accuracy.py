@@ -45,14 +45,13 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
     background = read_pages(reader, data / "stream-dev.jsonl", data / "same-event.jsonl")
     rows = []
     for among, others in (("alone", []), (f"among {len(background)} others", background)):
-        orders, size = await evaluate([*pages, *others], SETTINGS, seeds)
+        orders = await evaluate([*pages, *others], SETTINGS, seeds)
         for label in ("cluster", "merged"):
             clusters = read_labelled(data / "gold-dev.jsonl", label)[1]
             for protocol, scores in scores_of(orders, [*clusters, *([None] * len(others))]).items():
                 score = mean(scores)
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
                 rows.append((among, label, protocol, *rates))
-        print(f"{among}: {size:.0f} bytes a document")
     title = f"Gold set: {len(pages)} pages, preset {SETTINGS.preset}, mean of {len(seeds)} orders"
     print_table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
 

@@ -48,11 +48,6 @@ _SKETCH = "scrapy_neardup.sketch.text_sketch.sketch_ahead"  # not imported here:
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
-def explain_worker(error: ExtractionError) -> str:
-    """Say why a worker failed that gets texts and no pages."""
-    return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "did not answer within")
-
-
 def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
     """Return what extraction processes do. They sketch nothing if a sketch depends on more than the text."""
     preset = settings.resolved_preset()
@@ -244,6 +239,7 @@ class ExtractionProcesses:
 
     def _watch(self) -> None:
         """End workers that are over their time limit."""
+        source_of("https://www.example.com/")  # reads the list of public suffixes, while a worker starts
         while not self._closing.wait(min(0.1, self._options.timeout / 5)):
             for worker in self._workers:
                 worker.end_if_late()

@@ -65,23 +65,19 @@ class CheckedDocument:
 
     @property
     def key(self) -> bytes:
-        """The key under which the document is registered. As long as it has no match it is its own original."""
+        """The key under which the document is registered, the next that is free if another document has its own.
+
+        As long as it has no match it is its own original.
+        """
         return self.record.original
 
     @property
     def id(self) -> str:
-        """The same as an id: that of the document, or if another has that, the next that is free."""
         return self.key.hex()
 
     @property
     def is_done(self) -> bool:
         return self.is_registered or self.error is not None
-
-    @property
-    def answer(self) -> "CheckedDocument | StoreError":
-        if self.is_registered:
-            return self
-        return self.error or StoreUnavailable("others change the window all the time")
 
 
 class Batch(Part):
@@ -259,21 +255,14 @@ class Batch(Part):
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
+            # Of candidates, and of the documents kept instead of them.
+            keys = (key for pair in pairs for key in (pair.key, pair.kept_key))
+            texts = {key: text for key in keys if (text := text_of(key, self.records, self._texts))}
             document = with_id(each.given, each.id)
-            record = each.stored or each.record
-            each.decision = self.partition.judge.decide(document, record, pairs, self._texts_of(pairs))
+            each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
-
-    def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
-        """Return the known texts of candidates, and of the documents kept instead of them, by document key."""
-        return {
-            key: text
-            for pair in pairs
-            for key in (pair.key, pair.kept_key)
-            if (text := text_of(key, self.records, self._texts))
-        }
 
     # 6. Commit
 

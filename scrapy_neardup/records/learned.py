@@ -105,16 +105,11 @@ class Frequencies:
         return cast("NDArray[np.float64]", np.log((self.documents + _PRIOR_DOCUMENTS) / (found + 1)))
 
     def take_pending(self) -> bytes:
-        """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""
+        """Return the counts that no store knows yet, packed."""
         taken = pack_counts(self.pending, self._pending_counts)
         self._pending_counts[:] = 0
         self.pending = 0
         return taken
-
-    def give_back(self, taken: bytes) -> None:
-        documents, counts = unpack_counts(taken)
-        self.pending += documents
-        self._pending_counts += counts
 
     def replace(self, total: bytes) -> None:
         """Replace the counts by a store's sum and the counts it does not know yet."""

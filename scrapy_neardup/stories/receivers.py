@@ -21,7 +21,7 @@ from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
+from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
@@ -150,7 +150,7 @@ class Service:
         try:
             answer = await asyncio.wrap_future(self._worker.submit_text(request))
         except ExtractionError as error:
-            raise DeliveryFailed(f"{self.name}: {explain_worker(error)}") from None
+            raise DeliveryFailed(f"{self.name}: {error}") from None
         if answer.sketch != b"0":
             _judge(self.name, int(answer.sketch), self.setting)
             raise DeliveryFailed(f"{self.name} did not take the message; check its url in {self.setting}")

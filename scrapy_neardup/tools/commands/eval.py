@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import PageHead
@@ -23,7 +23,6 @@ from scrapy_neardup.tools.commands.console import (
     json_option,
     number_from,
     option,
-    print_error,
     print_json,
     print_table,
     print_wrapped,
@@ -87,21 +86,17 @@ def run(options: Options, values: Values) -> int:
     with PageReader(configured, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
     truth = [*clusters, *[None] * len(background)]
-    has_copies = len(set(clusters)) < len(labelled)
     preset = configured.resolved_preset()
     f1_by_threshold = {}
-    tried = [threshold for threshold in THRESHOLDS if has_copies]
-    orders, size = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
-    for threshold in track(tried, "thresholds", len(tried)):
+    orders = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
+    for threshold in track(THRESHOLDS, "thresholds", len(THRESHOLDS)):
         # A related threshold above the threshold is lowered to it.
         thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
         other = replace(configured, preset_options=configured.preset_options | thresholds)
-        of_other, _ = asyncio.run(evaluate(pages, other, range(1)))
+        of_other = asyncio.run(evaluate(pages, other, range(1)))
         f1_by_threshold[threshold] = scores_of(of_other, truth)["online"][0].f1
     scores = scores_of(orders, truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
-    # Without copies nothing can be found, so only the precision is known.
-    unknown = {name: None for name in ("recall", "f1", "f1_by_order") if not has_copies}
     errors = sum(page.error is not None for page in pages)
     found = {
         "input": str(options.input),
@@ -115,16 +110,15 @@ def run(options: Options, values: Values) -> int:
         "clusters": len(set(clusters)),
         "orders": options.seeds,
         "protocols": {
-            protocol: {**mean(each).rounded(), "f1_by_order": [round(score.f1, 4) for score in each], **unknown}
+            protocol: {
+                **{name: round(rate, 4) for name, rate in mean(each)._asdict().items()},
+                "f1_by_order": [round(score.f1, 4) for score in each],
+            }
             for protocol, each in scores.items()
         },
         "present_threshold": preset.threshold,
-        "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": round(size),
+        "best_threshold": best_threshold(f1_by_threshold, preset.threshold),
     }
-    if not has_copies:
-        what = f"No {options.label} has two documents, so there are no copies to find"
-        print_error(f"{what}: only wrong links can be counted.")
     (print_json if options.json else _print)(found)
     return int(errors > 0)
 
@@ -137,20 +131,14 @@ def best_threshold(f1_by_threshold: Mapping[float, float], present: float) -> fl
 def _print(found: dict[str, Any]) -> None:
     rows = []
     for protocol, score in found["protocols"].items():
-        rates = ("-" if score[name] is None else f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))
-        rows.append((protocol, *rates))
+        rows.append((protocol, *(f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))))
     among = f" among {counted(found['background'], 'other')}" if found["background"] else ""
     title = f"{counted(found['documents'], 'document')}{among}, mean of {counted(found['orders'], 'order')}"
-    print_table(title, ("protocol", "precision", "recall", "F1"), rows)
-    print(f"{found['bytes']} bytes a document, preset {found['preset']}")
-    if found["best_threshold"] is not None:
-        print(
-            f"Best threshold for copies: {found['best_threshold']:g}. The present one is {found['present_threshold']:g}"
-        )
+    print_table(f"{title}, preset {found['preset']}", ("protocol", "precision", "recall", "F1"), rows)
+    print(f"Best threshold for copies: {found['best_threshold']:g}. The present one is {found['present_threshold']:g}")
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """Rates in [0, 1]. A rate over nothing is 1: if no links were found, the precision is 1."""
 
     precision: float
@@ -167,13 +155,10 @@ class Score:
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
-    def rounded(self) -> dict[str, Any]:
-        return {"precision": round(self.precision, 4), "recall": round(self.recall, 4), "f1": round(self.f1, 4)}
-
 
 def mean(scores: Sequence[Score]) -> Score:
     """Return the mean of each of the three rates. Raise ValueError (statistics.StatisticsError) if there are none."""
-    return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
+    return Score(*map(fmean, zip(*scores, strict=True)))
 
 
 def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
@@ -265,19 +250,14 @@ def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> 
     }
 
 
-async def evaluate(
-    pages: Sequence[RecordedPage],
-    settings: NearDupSettings,
-    seeds: Iterable[int],
-) -> tuple[list[JudgedOrder], float]:
-    """Check all pages once for each seed, in a random order. Also return the bytes of the store for a document.
+async def evaluate(pages: Sequence[RecordedPage], settings: NearDupSettings, seeds: Iterable[int]) -> list[JudgedOrder]:
+    """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not.
     """
     settings = replace(settings, store="memory://")
     orders = list[JudgedOrder]()
-    sizes = list[float]()
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
@@ -295,8 +275,6 @@ async def evaluate(
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
-            summary = await detector.index.summary()
-        sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
         copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
         stories = [each.verdict.story or "" for each in judged]
@@ -307,4 +285,4 @@ async def evaluate(
                 stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
             )
         )
-    return orders, fmean(sizes)
+    return orders
