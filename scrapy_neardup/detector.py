@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.content.document_maker import DocumentMaker
@@ -290,7 +289,7 @@ class NearDupDetector:
         await self.knowledge.exchange()
         if not self.breaker.is_open:
             self.stories.note_owners(documents, self.settings.owner_of)
-            await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), documents)))
+            await self.breaker.ask(self.stories.advance(*(each.counted_second for each in documents)))
 
     def _final(self, judged: Waiting) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""

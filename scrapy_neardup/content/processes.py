@@ -9,10 +9,9 @@ import logging
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
-from functools import partial
 from typing import TypeAlias
 
 from scrapy_neardup.content.extractors import BUILT_IN, Extracted, load_extractor
@@ -142,10 +141,10 @@ class ExtractionProcesses:
             self._jobs.put((request, answer))
             if not self._threads:
                 # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
-                targets: list[Callable[[], None]] = [partial(self._serve, worker) for worker in self._workers]
-                for target in [self._watch, *targets]:
-                    self._threads.append(threading.Thread(target=target, name="neardup-extract", daemon=True))
-                    self._threads[-1].start()
+                serving = [threading.Thread(target=self._serve, args=(each,), daemon=True) for each in self._workers]
+                self._threads = [threading.Thread(target=self._watch, daemon=True), *serving]
+                for thread in self._threads:
+                    thread.start()
         return answer
 
     def close(self) -> None:

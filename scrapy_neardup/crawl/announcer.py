@@ -9,7 +9,6 @@ from functools import partial
 from heapq import nlargest
 from typing import Any
 
-from rich.cells import cell_len, chop_cells
 from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
@@ -26,7 +25,7 @@ from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.story import LEVELS
-from scrapy_neardup.text.display import counted, printable
+from scrapy_neardup.text.display import counted, one_line, printable
 
 
 class Announcer(Component):
@@ -384,7 +383,4 @@ def _most(names: Counter[str]) -> str:
 
 
 def _row(counts: str, title: str) -> str:
-    row = f"  {counts}  {' '.join(title.split())}"
-    if cell_len(row) <= _WIDTH:
-        return row
-    return f"{chop_cells(row, _WIDTH - 1)[0]}…"
+    return f"  {counts}  {one_line(title, _WIDTH - len(counts) - 4)}"

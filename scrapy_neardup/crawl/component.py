@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -163,7 +162,7 @@ def adapter_of(item: object) -> "ItemAdapter":
     return ItemAdapter(item)
 
 
-def text_of(adapter: "ItemAdapter", field: str | None) -> str:
+def text_of(adapter: Mapping[str, Any], field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
     value = adapter.get(field or "")
     if value is None and field in ARTICLE_FIELDS and "articleBody" in adapter:
@@ -176,7 +175,7 @@ def text_of(adapter: "ItemAdapter", field: str | None) -> str:
     return value if value.strip() else ""
 
 
-def name_of(adapter: "ItemAdapter", field: str | None) -> str:
+def name_of(adapter: Mapping[str, Any], field: str | None) -> str:
     """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
     return text_of(adapter, field).strip().partition("\n")[0]
 
@@ -231,16 +230,3 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:
         logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
-
-
-def can_be_written(folder: Path) -> bool:
-    """Decide whether files can be made in a directory, by making one. The directory may not exist yet.
-
-    Access bits would not tell: root has all rights, also where the kernel or a file system takes no files.
-    """
-    try:
-        nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-        TemporaryFile(dir=nearest).close()
-    except OSError:  # also if a parent may not be searched, or the name is too long
-        return False
-    return True

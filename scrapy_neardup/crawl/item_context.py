@@ -161,9 +161,6 @@ class ItemContexts:
         # same object several times.
         self._contexts: OrderedDict[int, deque[ItemContext]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._contexts)
-
     async def put(self, context: ItemContext) -> None:
         self._contexts.setdefault(id(context.item), deque()).append(context)
         self._contexts.move_to_end(id(context.item))

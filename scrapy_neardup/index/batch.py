@@ -79,6 +79,12 @@ class CheckedDocument:
     def is_done(self) -> bool:
         return self.is_registered or self.error is not None
 
+    @property
+    def answer(self) -> "CheckedDocument | StoreError":
+        if self.is_registered:
+            return self
+        return self.error or StoreUnavailable("others change the window all the time")
+
 
 class Batch(Part):
     """Documents that are checked together, and what was read of the window for them. No two of them have one key.

@@ -3,8 +3,8 @@
 ``batch.py`` has the steps of a check, in their order.
 """
 
-import logging
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -26,9 +26,6 @@ from scrapy_neardup.records.documents import Record, new_record, read_record, se
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.story import Story
-
-logger = logging.getLogger(__name__)
-
 
 Records = dict[bytes, Record]
 
@@ -53,13 +50,8 @@ class Documents(Part):
         most = len(checked)
         for tries in range(1000):
             batch = _with_own_keys(waiting[:most])
-            try:
+            with _noting_damage(batch):
                 await self.partition.store.ask(partial(self._register, batch))
-            except StoreUnavailable:
-                raise
-            except StoreError as error:  # data is damaged; of several documents nobody knows which one needs it
-                if len(batch) == 1:
-                    batch[0].error = error
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -70,8 +62,7 @@ class Documents(Part):
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
             self._bits = ShardBits()  # others may have chosen other ones
         await self._expiry.unlink_dead(checked)
-        busy = StoreUnavailable("others change the window all the time")
-        return [each if each.is_registered else each.error or busy for each in checked]
+        return [each.answer for each in checked]
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:
         # The number of a run is the life of a document on its way.
@@ -124,6 +115,18 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
             yield key, record
 
 
+@contextmanager
+def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
+    """Note that data is damaged which a document needs. Of several documents nobody knows which one needs it."""
+    try:
+        yield
+    except StoreUnavailable:
+        raise
+    except StoreError as error:
+        if len(documents) == 1:
+            documents[0].error = error
+
+
 def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:
     """Return documents up to the first whose key an earlier one has: that one must be registered before."""
     by_key = dict[bytes, CheckedDocument]()
@@ -154,12 +157,8 @@ class Expiry(Part):
         """Delete the keys that are over after these documents."""
         if self.partition.run:
             return
-        names = [name for each in documents for name in self._note(each)]
-        try:
-            if names:
-                await self.partition.store.ask(partial(answers, calls=[Call("UNLINK", name) for name in names]))
-        except StoreError as error:  # the checks are done, and the keys expire anyway
-            logger.warning("Expired keys are not deleted now: %s", error)
+        if calls := [Call("UNLINK", name) for each in documents for name in self._note(each)]:
+            await self.partition.store.ask(partial(answers, calls=calls))
 
     def _note(self, document: CheckedDocument) -> list[str]:
         """Note a document. Return the keys that have left the window with it."""

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
 
-_END_SECONDS = 4.0  # how long a failing store is tried again at the end
+_END_SECONDS = 4.0  # how long a report that is under way is waited for at the end
 _PAUSE = 0.25
 
 PATIENCE_SECONDS = 6.0  # how long a run that begins waits for the next heartbeats of those that began before it
@@ -316,11 +316,7 @@ class Run:
         if self._report is not None:
             await asyncio.wait([self._report], timeout=_END_SECONDS)
             self._report.cancel()
-        until = time.monotonic() + _END_SECONDS
         await self.report(to_lost_store=True)
-        while (self._queue or self._withdrawn) and time.monotonic() < until:
-            await asyncio.sleep(_PAUSE)
-            await self.report(to_lost_store=True)
         if self._queue:
             message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))

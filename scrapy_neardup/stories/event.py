@@ -152,9 +152,7 @@ class Sender:
             self._wake.set()
             await asyncio.wait({self._task}, timeout=_LONGEST_CLOSING)
             self._task.cancel()
-            (error,) = await asyncio.gather(self._task, return_exceptions=True)
-            if isinstance(error, Exception):  # a bug of ours: the events stay in the store
-                logger.error("The %s gets no more events of this crawl", self._receiver.name, exc_info=error)
+            await asyncio.wait({self._task})
         if self._waiting:
             logger.warning("Events that wait for the %s: %d", self._receiver.name, len(self._waiting))
         await self._receiver.close()

@@ -27,7 +27,7 @@ from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import Receiver, Refused
-from scrapy_neardup.stories.messages import message_of
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.text.display import one_line
 
 if TYPE_CHECKING:
@@ -104,9 +104,7 @@ class Webhook:
         _judge(host, status, self.setting)
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-        await asyncio.to_thread(import_module, "aiohttp")  # which would hold up the event loop
-        import aiohttp
-
+        aiohttp = await asyncio.to_thread(import_module, "aiohttp")  # which would hold up the event loop
         if self._client is None:
             limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=3.0)
             self._client = aiohttp.ClientSession(timeout=limits, auto_decompress=False)
@@ -122,7 +120,7 @@ class Webhook:
             with suppress(asyncio.TimeoutError, aiohttp.ClientError):
                 # Some servers complain if a client hangs up before it has read the beginning of the body.
                 await asyncio.wait_for(answer.content.read(65_536), 1.0)
-            return answer.status, answer.headers.get("Location", "")
+            return int(answer.status), str(answer.headers.get("Location", ""))
 
     async def close(self) -> None:
         if self._client is not None:
@@ -219,10 +217,7 @@ class AtomFile:
             SubElement(SubElement(feed, "author"), "name").text = "scrapy-neardup"
             feed.extend(entries[:MOST_ENTRIES])
             new = self._path.with_name(f".{self._path.name}.new")
-            with new.open("wb") as file:
-                file.write(ElementTree.tostring(feed, "utf-8", xml_declaration=True))
-                file.flush()
-                os.fsync(file.fileno())
+            new.write_bytes(ElementTree.tostring(feed, "utf-8", xml_declaration=True))
             if self._path.exists():
                 shutil.copymode(self._path, new)
             new.replace(self._path)

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.stories import owner_in
@@ -83,17 +82,9 @@ class StoryTracker:
         had come alone.
         """
         if join.also is not None and self.final_story(join.also.id) != story.id:
-            other = join.also
-            try:
-                united = await self._stories.unite(story.id, other)
-            except StoreUnavailable:
-                raise
-            except StoreError as error:
-                logger.warning("Story %s stays apart from story %s: %s", story.id, other.id, error)
-            else:
-                if other.id in (united.id, *united.united):  # else one of them has too many parts already
-                    self._note_final(other.id, united.id)
-                story = united
+            story = await self._stories.unite(story.id, join.also)
+            if join.also.id in (story.id, *story.united):  # else one of them has too many parts already
+                self._note_final(join.also.id, story.id)
         self._note_final(join.story, story.id)
         if story.is_muted:
             return None

@@ -26,8 +26,8 @@ from projects import FERRY, Project
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.tools.commands import SUBCOMMANDS, add_arguments
 
 DOCS = ROOT / "docs"

@@ -23,9 +23,9 @@ from services import Services
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import event as event_module
 from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
-from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.story import Member, Story
 
 HOSTILE = "<!channel> [free](http://evil.example) *big* @everyone\u202e\x1b[2J <script>alert(1)</script> `code` |a|"

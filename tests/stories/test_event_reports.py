@@ -21,8 +21,8 @@ from scrapy_neardup.index import Index
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.tools.report.feed_stories import Links, group_stories
 from scrapy_neardup.tools.report.gathering import gather
 

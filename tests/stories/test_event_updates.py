@@ -13,8 +13,8 @@ from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.records.stories import WATCH, StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.membership import begin_story, count_join
-from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.story import Join, Ledger, Member
 
 

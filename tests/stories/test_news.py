@@ -12,8 +12,8 @@ from scrapy_neardup.records.stored_stories import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.news import MOST_TOLD, united_told, with_news
-from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.story import Join, Ledger, Member
 from scrapy_neardup.tools.ask import Ask
 from scrapy_neardup.tools.commands.mcp import quoted

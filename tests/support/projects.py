@@ -88,7 +88,7 @@ class StatsFile:
 
     def write(self):
         state = states.get(self.crawler)
-        stats = {**self.crawler.stats.get_stats(), "waiting_contexts": len(state.contexts) if state else 0}
+        stats = {**self.crawler.stats.get_stats(), "waiting_contexts": len(state.contexts._contexts) if state else 0}
         Path("stats.json").write_text(json.dumps(stats, default=str))
 '''
 

@@ -75,20 +75,17 @@ class RedisStore(Store):
         async with self._opening:
             if self.client is not None:
                 return
-            self.client = RedisClient(connect(self.url, self._timeout))
+            redis = connect(self.url, self._timeout)
+            self.client = RedisClient(redis)
             try:
-                await self.ask(lambda client: self._try(key))
+                # Send a command for a key, so that a node of a cluster fails now and not at each check.
+                await self.ask(lambda _: redis.exists(key))
+                found = await self.ask(lambda _: server_facts(redis, key))
             except BaseException:  # also if the task is cancelled
                 await self.close()
                 raise
-
-    async def _try(self, key: str) -> None:
-        """Send a command for a key, so that a node of a cluster fails now and not at each check."""
-        assert self.client is not None
-        await self.client.redis.exists(key)
-        found = await server_facts(self.client.redis, key)
-        if found.facts and found.warnings:  # a crawl needs no right to ask for facts
-            logger.warning("The store may lose data: %s", found.warnings[0])
+            if found.facts and found.warnings:  # a crawl needs no right to ask for facts
+                logger.warning("The store may lose data: %s", found.warnings[0])
 
     async def close(self) -> None:
         client, self.client = self.client, None
@@ -302,6 +299,4 @@ def explain_error(url: str, error: Exception) -> StoreError:
     for words, mend in _MENDS.items():
         if words in details.lower():
             return StoreError(f"{location}: {text}; {mend}")
-    if "no such file or directory" in details.lower() and "ssl_" in url:
-        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
     return StoreUnavailable(f"{location}: {text}")

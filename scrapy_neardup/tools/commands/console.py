@@ -125,10 +125,6 @@ async def live_detector(options: Options, values: Values) -> AsyncIterator[NearD
             " its custom_settings, give that with --store (a path is relative to the current directory); if it is"
             " memory://, crawl with -s NEARDUP_STORE=sqlite:///neardup.sqlite to keep the window"
         )
-    if settings.store == "memory://":
-        raise NoWindowError(
-            "memory://: such a window ends with its crawl: crawl with -s NEARDUP_STORE=sqlite:///neardup.sqlite"
-        )
     async with opened(NearDupDetector(settings)) as detector:
         try:
             yield detector

@@ -1,5 +1,6 @@
 """``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to fix it."""
 
+import os
 import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +15,6 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.content.processes import start_extraction
-from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import refused_commands
@@ -145,7 +145,8 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
     path = Path(rest) if scheme == "sqlite" else None
     if path is not None and not path.exists():
         mend = ""
-        if not can_be_written(path.parent):
+        nearest = next(each for each in path.absolute().parents if each.is_dir())
+        if not os.access(nearest, os.W_OK):
             mend = "set NEARDUP_DATA_DIR to a directory that this user may write to"
         return [Check("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index

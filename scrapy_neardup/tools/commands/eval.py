@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import PageHead
-from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.console import (
     Options,
@@ -25,12 +24,11 @@ from scrapy_neardup.tools.commands.console import (
     option,
     print_json,
     print_table,
-    print_wrapped,
     read_pages,
     track,
     workers_option,
 )
-from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
+from scrapy_neardup.tools.lab.feed import read_background, read_labelled, without_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)
@@ -72,16 +70,9 @@ def run(options: Options, values: Values) -> int:
     """Measure. A page that cannot be extracted is counted and judged ``unchecked``."""
     configured = NearDupSettings.from_mapping(values)
     labelled, clusters = read_labelled(options.input, options.label)
-    background, left_out = without_labelled(read_background(options.background), labelled)
+    others = read_background(options.background)
+    background = without_labelled(others, labelled)
     documents = [*labelled, *background]
-    if left_out:
-        said = (
-            f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
-            f" of the background. Documents left out: {len(left_out)}"
-        )
-        print_wrapped(said, stderr=True)
-    if len(documents) < 2:
-        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     # Workers sketch the texts too, so the pages can be judged only with values that change no sketch.
     with PageReader(configured, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
@@ -104,7 +95,7 @@ def run(options: Options, values: Values) -> int:
         "preset": configured.preset,
         "documents": len(labelled),
         "background": len(background),
-        "left_out_of_background": len(left_out),
+        "left_out_of_background": len(others) - len(background),
         "without_text": sum(not page.text.strip() and not page.error for page in pages[: len(labelled)]),
         "errors": errors,
         "clusters": len(set(clusters)),

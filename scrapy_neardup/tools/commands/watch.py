@@ -12,7 +12,6 @@ from rich.live import Live
 from rich.text import Text
 
 from scrapy_neardup import NearDupDetector
-from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
@@ -52,7 +51,7 @@ OPTIONS = (
     option(
         "--members",
         metavar="N",
-        type=number_from(0),
+        type=number_from(1),
         default=_MEMBERS,
         help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
     ),
@@ -61,8 +60,6 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
-    if options.events and options.window:
-        raise InputError("--events and --window: give one of them")
     async with live_detector(options, values) as detector:
         if options.events:
             await _list_events(detector, options)
@@ -172,8 +169,6 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
     ]
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
-    if not options.members:
-        return
     for report in reports:
         shown = [
             (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])

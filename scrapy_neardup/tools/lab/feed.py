@@ -282,22 +282,16 @@ def _rows(file: IO[bytes]) -> Iterator[FeedLine]:
 def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocument], list[str]]:
     """Return documents, and the cluster that people sorted each of them into.
 
-    Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
-    the first wrong line.
+    Every line needs the label, which is a text or a whole number. If not, raise InputError, which names the first wrong
+    line.
     """
     documents = _documents(path)
     if not documents:
         raise InputError(f"{shown(path)}: the file has no documents")
-    if all(label not in document.extra for document in documents):
-        keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
-        raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
-    lines: dict[str | int | None, int] = {}
     for document in documents:
         value = document.extra.get(label)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise InputError(f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}")
-        if (line := lines.setdefault(document.id, document.line)) != document.line:
-            raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]
 
 
@@ -308,14 +302,13 @@ def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
 
 def without_labelled(
     background: Sequence[RecordedDocument], labelled: Sequence[RecordedDocument]
-) -> tuple[list[RecordedDocument], list[str]]:
-    """Return the background without the labelled documents, and the file and line of each document that is left out.
+) -> list[RecordedDocument]:
+    """Return the background without the labelled documents.
 
     Two documents are one if they have the same url, or the same text, HTML or file.
     """
     known = set().union(*map(_identities, labelled))
-    kept = [document for document in background if known.isdisjoint(_identities(document))]
-    return kept, [document.where for document in background if not known.isdisjoint(_identities(document))]
+    return [document for document in background if known.isdisjoint(_identities(document))]
 
 
 def _identities(document: RecordedDocument) -> set[tuple[str, object]]:

@@ -14,8 +14,7 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.evidence.figures.counted import in_words
 from scrapy_neardup.stories.event import SpecialReport
-from scrapy_neardup.stories.messages import message_of
-from scrapy_neardup.stories.summary import headline_of, read_change
+from scrapy_neardup.stories.summary import headline_of, message_of, read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import coverage_words
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line
@@ -251,15 +250,16 @@ def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
     are copies.
     """
     unsure = {row.verdict.story for row in rows if row.is_reported and row.verdict.status == "duplicate"}
-    found = set[int]()
-    for article in _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES):
-        stories = {row.verdict.story for row in article.members}
-        statuses = ((row.verdict.status, links.match(row)) for row in article.members)
-        is_known = all(status in _FIRST or (status in _COPIES and match) for status, match in statuses)
-        sources = {row.source for row in article.members}
-        if is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(stories):
-            found |= {row.number for row in article.members}
-    return found
+    articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
+    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
+
+
+def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str | None]) -> bool:
+    stories = {row.verdict.story for row in article}
+    statuses = ((row.verdict.status, links.match(row)) for row in article)
+    is_known = all(status in _FIRST or (status in _COPIES and match) for status, match in statuses)
+    sources = {row.source for row in article}
+    return is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(stories)
 
 
 def is_report(raw: Mapping[str, Any]) -> bool:

@@ -13,9 +13,9 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, islice
+from itertools import count
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -48,9 +48,8 @@ _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON fil
 
 
 def read_rows(path: Path) -> Iterator[FeedLine]:
-    """Return the items of a feed in their order. Raise InputError at once if nothing can be read."""
-    lines = read_packed(path, lambda file: _lines(file, path))
-    return chain(list(islice(lines, 1)), lines)
+    """Yield the items of a feed in their order. Raise InputError if nothing can be read."""
+    return read_packed(path, lambda file: _lines(file, path))
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
@@ -109,15 +108,11 @@ class Gathered:
         found = {number: self.format.text(raw) for number, raw in enumerate(items) if number in wanted}
         lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
         lacking.pop(-1, None)
-        found |= {lacking[place]: text for place, text in self._recorded_texts(lacking)}
+        chosen = (document for place, document in enumerate(self.recorded()) if place in lacking)
+        with PageReader(self.settings, os.cpu_count() or 1) as reader:
+            for place, page in zip(sorted(lacking), reader.read(chosen), strict=True):
+                found[lacking[place]] = clean_text(page.text, LONGEST_TEXT)
         return {number: text for number, text in found.items() if text}
-
-    def _recorded_texts(self, places: Collection[int]) -> Iterator[tuple[int, str]]:
-        if places:
-            chosen = (document for place, document in enumerate(self.recorded()) if place in places)
-            with PageReader(self.settings, os.cpu_count() or 1) as reader:
-                for place, page in zip(sorted(places), reader.read(chosen), strict=True):
-                    yield place, clean_text(page.text, LONGEST_TEXT)
 
     def recorded(self) -> Iterator[RecordedDocument]:
         return (document for path in self.documents for document in read_feed(path))

@@ -68,26 +68,32 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     others = [story for story in several if not any(map(period.has, story.signals))]
     begun = filter(attrgetter("is_begun"), others[_MOST_LISTED:])
     newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
-    counts = Counter[str](row.verdict.status for row in rows)
-    kinds = Counter(row.verdict.kind for row in rows if row.verdict.status == "duplicate" and row.verdict.kind)
     return {
         "period": period,
         "rows": rows,  # without pages that came again unchanged, and items that only an event names
         "again": len(found) - len(rows),  # pages that came again unchanged
         "stories": len(several),  # of two items or more
         "begun": sum(story.is_begun for story in several),  # of these, those that began in this period
-        "verdicts": {status: counts[status] for status in VERDICTS if counts[status]},
-        "kinds": dict(kinds.most_common()),
-        "dropped": sum(row.is_dropped for row in rows),
-        "would_drop": sum(row.verdict.would_drop and not row.is_dropped for row in rows),
-        # The largest share of its text that a drop loses, 0 if it is small.
-        "lost": max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
+        **_counts_of(rows),
         "by_source": _by_source(rows, links),
         "events": _events(period, figures),
         "figures": _changed(period, figures),
         "largest": others[:_MOST_LISTED],
         "newest": newest,
         "unlisted": max(0, len(others) - _MOST_LISTED) - len(newest),  # of several items
+    }
+
+
+def _counts_of(rows: Sequence[Row]) -> dict[str, Any]:
+    counts = Counter[str](row.verdict.status for row in rows)
+    kinds = Counter(row.verdict.kind for row in rows if row.verdict.status == "duplicate" and row.verdict.kind)
+    return {
+        "verdicts": {status: counts[status] for status in VERDICTS if counts[status]},
+        "kinds": dict(kinds.most_common()),  # of duplicates
+        "dropped": sum(row.is_dropped for row in rows),
+        "would_drop": sum(row.verdict.would_drop and not row.is_dropped for row in rows),
+        # The largest share of its text that a drop loses, 0 if it is small.
+        "lost": max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
     }
 
 
@@ -143,10 +149,14 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
         for subject, statement in newest.items()
         if statement in firsts
     ]
-    states = [state for signal in story.signals[-1:] for state in signal.states]
+    states = story.signals[-1].states if story.signals else ()
+    return sorted(_with_states(figures, states), key=lambda figure: rank_of(figure.label))
+
+
+def _with_states(figures: Sequence[ToldFigure], states: Sequence[ToldFigure]) -> list[ToldFigure]:
+    """Return figures with the states of the ledger in place of those that count the same."""
     told = {each.label for each in states}
-    figures = [*(each for each in figures if each.label not in told), *states]
-    return sorted(figures, key=lambda figure: rank_of(figure.label))
+    return [*(each for each in figures if each.label not in told), *states]
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
@@ -205,19 +215,19 @@ Telling = Mapping[FeedStory, FeedStory]  # the stories that a period tells of, e
 
 def items_and_stories(
     stories: Sequence[FeedStory],
-    places: Mapping[int, int],
     all_rows: Sequence[Row],
     links: Links,
     tellings: Mapping[Period, Telling],
     all_news: Sequence[PeriodNews],
-) -> dict[str, list[dict[str, Any]]]:
+) -> tuple[dict[str, list[dict[str, Any]]], dict[int, int]]:
     """Return what the scripts of the page read: the items of these stories, story after story, and the stories.
 
-    ``places`` are the positions of the items, by the numbers of their rows. ``all_news`` are those of the periods of
+    Also return the positions of the items, by the numbers of their rows. ``all_news`` are those of the periods of
     ``tellings``.
     """
     alone = on_one_site(all_rows, links)
-    rows = (row for story in stories for row in story.members)
+    rows = [row for story in stories for row in story.members]
+    places = {row.number: place for place, row in enumerate(rows)}
     lists = {
         "events": [set(news["events"]) for news in all_news],
         "figures": [{story for story, _ in news["figures"]} for news in all_news],
@@ -225,7 +235,7 @@ def items_and_stories(
     return {
         "items": [_item(row, places, links, is_alone=row.number in alone) for row in rows],
         "stories": [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories],
-    }
+    }, places
 
 
 def _item(row: Row, places: Mapping[int, int], links: Links, *, is_alone: bool) -> dict[str, Any]:
@@ -270,9 +280,11 @@ def _size_of_story(story: FeedStory) -> dict[str, Any]:
     return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
 
 
-def fitting_texts(numbers: Iterable[int], texts: Mapping[int, str], most: int) -> dict[int, str]:
-    """Return the texts of rows in this order until they have more than ``most`` bytes."""
-    chosen = [number for number in numbers if number in texts]
+def fitting_texts(
+    numbers: Iterable[int], texts: Mapping[int, str], places: Mapping[int, int], most: int
+) -> dict[int, str]:
+    """Return texts by the positions of their items, in the order of these rows, until they have ``most`` bytes."""
+    chosen = [number for number in numbers if number in texts and number in places]
     sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
     fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
-    return {number: texts[number] for number, _ in fitting}
+    return {places[number]: texts[number] for number, _ in fitting}

@@ -99,15 +99,12 @@ def build_report(
     (news,) = (each for each in all_news if each["period"] == ALL)
     room = most_bytes - _FRAME
     chosen = choose_stories(stories, min(_MOST_LIST, room))
-    rows = [row for story in chosen for row in story.members]
-    places = {row.number: place for place, row in enumerate(rows)}
-    payload = items_and_stories(chosen, places, gathered.rows, links, tellings, all_news)
+    payload, places = items_and_stories(chosen, gathered.rows, links, tellings, all_news)
     # Those of the largest stories first. The text of a story's only item can be compared with nothing.
     members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
     wanted = list(islice(members, _MOST_TEXTS))
     texts = gathered.texts(set(wanted))
-    listed = (number for number in wanted if number in places)
-    shown = {places[each]: text for each, text in fitting_texts(listed, texts, room - size_of(payload)).items()}
+    shown = fitting_texts(wanted, texts, places, room - size_of(payload))
     notes = notes_of(gathered, len(places), has_texts=bool(texts))
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.

@@ -14,10 +14,10 @@ from typing import Any
 from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
+from scrapy_neardup.crawl.component import name_of, text_of
 from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.settings.values import ARTICLE_FIELDS
 from scrapy_neardup.text.display import one_line, printable
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 
@@ -38,10 +38,8 @@ _TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "se
 def clean_text(value: object, most: int) -> str:
     """Return the beginning of a text, with a replacement character for each character that could mislead a reader.
 
-    A list is joined by line feeds, because item loaders leave lists. Anything else that is no text is "".
+    What is no text is "".
     """
-    if isinstance(value, list | tuple):
-        value = "\n".join(part[:most] for part in value[:most] if isinstance(part, str))
     if not isinstance(value, str):
         return ""
     if value.isprintable():  # most titles and urls
@@ -51,7 +49,7 @@ def clean_text(value: object, most: int) -> str:
 
 def clean_line(value: object, most: int) -> str:
     """Return a text on one line. A text that is longer than ``most`` characters ends with "…"."""
-    return one_line(clean_text(value, most + 1 if isinstance(value, str) else most), most)
+    return one_line(clean_text(value, most + 1), most)
 
 
 def web_address(url: str) -> str:
@@ -127,13 +125,13 @@ class RowFormat:
         if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
             tags = raw  # output of a replay
         status = _one_of(STATUSES, tags.get("status"), UNTAGGED)
-        url = clean_line(_first(self._value(raw, "url")), LONGEST_URL)
+        url = clean_line(name_of(raw, self._fields["url"]), LONGEST_URL)
         source, owner = self._publisher(url)
         changes = tags.get("changes")
         if isinstance(changes, list):  # as a replay writes them
             changes = "; ".join(map(str, changes[:100]))
         # A feed has the sentences of the news as lines, and a replay as a list.
-        news = clean_text(tags.get("news"), MOST_NEWS * 2 * LONGEST_NEWS).split("\n")[:MOST_NEWS]
+        news = clean_text(text_of(tags, "news"), MOST_NEWS * 2 * LONGEST_NEWS).split("\n")[:MOST_NEWS]
         verdict: dict[str, Any] = {
             "status": status,
             "kind": _one_of(KINDS, tags.get("kind")),
@@ -153,11 +151,11 @@ class RowFormat:
             number=number,
             id=_name(raw.get("id"), LONGEST_NAME),
             url=url,
-            title=clean_line(self._value(raw, "title"), LONGEST_TITLE),
+            title=clean_line(text_of(raw, self._fields["title"]), LONGEST_TITLE),
             source=source,
             owner=owner,
             time=self._time(raw),
-            language=_language(_first(self._value(raw, "language"))),
+            language=intern(language_code(name_of(raw, self._fields["language"]))),
             verdict=Verdict(**verdict),
         )
 
@@ -169,36 +167,20 @@ class RowFormat:
         if not row.url:
             row.url = clean_line(entry.url, LONGEST_URL)
             row.source, row.owner = self._publisher(row.url)
-        row.language = row.language or _language(entry.extra.get("language"))
+        row.language = row.language or intern(language_code(name_of(entry.extra, "language")))
 
     def text(self, raw: Mapping[str, Any]) -> str:
-        text = clean_text(self._value(raw, "text"), LONGEST_TEXT)
-        return text if text.strip() else ""
+        return clean_text(text_of(raw, self._fields["text"]), LONGEST_TEXT)
 
     def _publisher(self, url: str) -> tuple[str, str]:
         source = intern(source_of("/".join(url.split("/", 3)[:3])))
         return source, self._owner_of(source)
-
-    def _value(self, raw: Mapping[str, Any], part: str) -> Any:
-        name = self._fields[part]
-        if name in ARTICLE_FIELDS and name not in raw and "articleBody" in raw:
-            name = ARTICLE_FIELDS[name]
-        return raw.get(name) if name else None
 
     def _time(self, raw: Mapping[str, Any]) -> float | None:
         for name in self._times:
             with suppress(ValueError):
                 return parse_time(raw.get(name))
         return None
-
-
-def _first(value: object) -> object:
-    """Return the first entry of a list, as item loaders leave it, and any other value as it is."""
-    return next(iter(value), None) if isinstance(value, list) else value
-
-
-def _language(value: object) -> str:
-    return intern(language_code(value[:20])) if isinstance(value, str) else ""
 
 
 def _one_of(allowed: Sequence[str], value: object, otherwise: str = "") -> str:

@@ -14,7 +14,7 @@ from redis import Redis
 from scrapy_processes import neardup
 from servers import RedisServer
 
-from scrapy_neardup.stories.messages import message_of
+from scrapy_neardup.stories.summary import message_of
 from scrapy_neardup.tools.commands import add_arguments, run_subcommand
 
 ADDON_LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
