@@ -6,7 +6,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.content.document_maker import DocumentMaker
@@ -42,12 +42,7 @@ MOST_TOGETHER = 64  # documents that are judged together
 _MOST_TEXT_TOGETHER = 30_000  # characters
 
 
-@dataclass(eq=False, slots=True)
-class Waiting:
-    """A document that waits for its verdict. The answer is an error if judging it has failed."""
-
-    document: Document
-    answer: Verdict | Exception | None = None
+Answer = asyncio.Future[Verdict]  # to a document that waits for its verdict
 
 
 def select(source: str = "", url: str = "") -> Selection:
@@ -108,7 +103,7 @@ class NearDupDetector:
         self.breaker = Breaker()
         self.delivery = Run(self.index.runs, self.breaker) if delivers_later else None
         self.timings = Counter[str]()  # of checks
-        self._waiting: dict[Waiting, None] = {}  # in the order of their calls
+        self._waiting: dict[Answer, Document] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
@@ -233,35 +228,39 @@ class NearDupDetector:
 
         The task that holds the lock also judges the documents of others that wait.
         """
-        own = [Waiting(each, None if has_words(each.text) else unchecked("no-text")) for each in documents]
-        self._waiting.update(dict.fromkeys(own))
+        loop = asyncio.get_running_loop()
+        own: dict[Answer, Document] = {loop.create_future(): each for each in documents}
+        for each, document in own.items():
+            if not has_words(document.text):
+                each.set_result(unchecked("no-text"))
+        self._waiting |= own
         try:
             await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
             async with self._lock:
-                while any(each.answer is None for each in own):
+                while not all(each.done() for each in own):
                     await self._check_group(self._next_group())
         finally:
             for each in own:
                 del self._waiting[each]
-        return [self._final(each) for each in own]
+        return [self._final(each.result()) for each in own]
 
-    def _next_group(self) -> list[Waiting]:
+    def _next_group(self) -> list[Answer]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
         most = 1 if self.preset.learns else MOST_TOGETHER
         characters = 0
-        group: list[Waiting] = []
-        for each in self._waiting:
-            if each.answer is None:
-                characters += len(each.document.text)
+        group: list[Answer] = []
+        for each, document in self._waiting.items():
+            if not each.done():
+                characters += len(document.text)
                 if group and (len(group) == most or characters >= _MOST_TEXT_TOGETHER):
                     break
                 group.append(each)
         return group
 
-    async def _check_group(self, group: Sequence[Waiting]) -> None:
+    async def _check_group(self, group: Sequence[Answer]) -> None:
         """Answer documents with their verdicts, which are ``unchecked`` if the store fails."""
         verdicts = [unchecked("store-unavailable")] * len(group)
-        documents = [each.document for each in group]
+        documents = [self._waiting[each] for each in group]
         try:
             if self.embedding is not None:
                 documents = await asyncio.gather(*map(self.embedding.ask, documents))
@@ -279,24 +278,20 @@ class NearDupDetector:
             self.breaker.failed(error, len(group))
         except Exception as error:
             if len(group) == 1:
-                group[0].answer = error
+                group[0].set_exception(error)
             else:  # only a document that fails alone too gets the error
                 for each in group:
                     await self._check_group([each])
             return
         for each, verdict in zip(group, verdicts, strict=True):
-            each.answer = verdict
+            each.set_result(verdict)
         await self.knowledge.exchange()
         if not self.breaker.is_open:
             self.stories.note_owners(documents, self.settings.owner_of)
             await self.breaker.ask(self.stories.advance(*(each.counted_second for each in documents)))
 
-    def _final(self, judged: Waiting) -> Verdict:
+    def _final(self, verdict: Verdict) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""
-        verdict = judged.answer
-        if isinstance(verdict, Exception):
-            raise verdict
-        assert verdict is not None, "the task that holds the lock goes on until all documents have an answer"
         if not verdict.story or (story := self.stories.final_story(verdict.story)) == verdict.story:
             return verdict
         return replace(verdict, story=story)

@@ -14,10 +14,11 @@ from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
 from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.content.urls import CanonicalUrls
-from scrapy_neardup.crawl.component import Component, adapter_of, name_of, text_of
+from scrapy_neardup.crawl.component import Component, adapter_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
 from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.settings.values import name_of, text_of
 
 logger = logging.getLogger(__name__)
 

@@ -18,10 +18,8 @@ from scrapy_neardup.crawl.component import (
     Component,
     adapter_of,
     log_window_location,
-    name_of,
     tag_item,
     tags_of,
-    text_of,
 )
 from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
@@ -29,6 +27,7 @@ from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
+from scrapy_neardup.settings.values import name_of, text_of
 from scrapy_neardup.text.display import counted, one_line
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.crawl.item_context import ItemContexts
-from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
+from scrapy_neardup.document import TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.settings.values import ARTICLE_FIELDS, load_callable
+from scrapy_neardup.settings.values import load_callable
 from scrapy_neardup.text.display import one_line, without_password
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. 
 
 _OURS = str(Path(__file__).parents[1])
 _LONGEST_SUBJECT = 200  # characters
-_MOST_PARTS = 10_000  # of a field that is a list
 _SQLITE = "sqlite:///"
 _LONGEST_NAME = 60  # characters, of up to four bytes each
 
@@ -160,24 +159,6 @@ def adapter_of(item: object) -> "ItemAdapter":
     from itemadapter import ItemAdapter
 
     return ItemAdapter(item)
-
-
-def text_of(adapter: Mapping[str, Any], field: str | None) -> str:
-    """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
-    value = adapter.get(field or "")
-    if value is None and field in ARTICLE_FIELDS and "articleBody" in adapter:
-        value = adapter.get(ARTICLE_FIELDS[field])
-    if isinstance(value, list | tuple):  # item loaders without output processors leave a list
-        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
-    if not isinstance(value, str):
-        return ""
-    value = value[:MOST_CHARACTERS]
-    return value if value.strip() else ""
-
-
-def name_of(adapter: Mapping[str, Any], field: str | None) -> str:
-    """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
-    return text_of(adapter, field).strip().partition("\n")[0]
 
 
 def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -180,7 +180,8 @@ class SQLiteClient(Client):
         for shard, gone in new.gone:
             kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
             self.hset(own, shard, b"".join(kept))
-        self.append(own, new.added)
+        # SQLite calls what it appends a text, whatever its bytes.
+        self._put(own, new.added, "CAST(value || excluded.value AS BLOB)")
         self.hset(own, "bits", bits, "version", new.version)
         return True
 
@@ -237,10 +238,6 @@ class SQLiteClient(Client):
                 if left <= 0:
                     return
             self._sql.execute("DELETE FROM keys WHERE id = ?", key)
-
-    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        # SQLite calls what it appends a text, whatever its bytes.
-        self._put(key, list(pairs), "CAST(value || excluded.value AS BLOB)")
 
     def _find(self, key: str) -> int | None:
         """Return the number of a key, None if there is no such key."""

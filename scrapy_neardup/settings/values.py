@@ -1,6 +1,7 @@
 """Checks of the values that users give to settings. A wrong value raises ValueError, which says what is allowed.
 
-The last ones are of the urls that ``NEARDUP_STORE`` may have.
+The first part says in which fields of items the parts of documents are, and reads them. The last checks are of the urls
+that ``NEARDUP_STORE`` may have.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.document import TAGS
+from scrapy_neardup.document import MOST_CHARACTERS, TAGS
 from scrapy_neardup.evidence.likeness import SET_MEASURES
 from scrapy_neardup.evidence.sources import require_domain
 from scrapy_neardup.exceptions import SettingsError
@@ -43,6 +44,27 @@ ITEM_FIELDS: dict[str, str | None] = {
 
 # The names that schema.org gives these fields, as in zyte-common-items. They count if an item has ``articleBody``.
 ARTICLE_FIELDS = {"text": "articleBody", "title": "headline", "language": "inLanguage"}
+
+_MOST_PARTS = 10_000  # of an item field that is a list
+
+
+def text_of(item: Mapping[str, Any], field: str | None) -> str:
+    """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
+    value = item.get(field or "")
+    if value is None and field in ARTICLE_FIELDS and "articleBody" in item:
+        value = item.get(ARTICLE_FIELDS[field])
+    if isinstance(value, list | tuple):  # item loaders without output processors leave a list
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    value = value[:MOST_CHARACTERS]
+    return value if value.strip() else ""
+
+
+def name_of(item: Mapping[str, Any], field: str | None) -> str:
+    """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
+    return text_of(item, field).strip().partition("\n")[0]
+
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
 

@@ -22,8 +22,8 @@ from redis import Redis
 from servers import RedisServer
 from zyte_common_items import Article
 
-from scrapy_neardup.crawl.component import text_of
 from scrapy_neardup.document import TAGS
+from scrapy_neardup.settings.values import text_of
 
 EXAMPLE = ROOT / "example_project"
 FERRY_PAGE = page(article("ferry"), "Ferry runs aground")

@@ -14,10 +14,10 @@ from typing import Any
 from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.crawl.component import name_of, text_of
 from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS
 from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.settings.values import name_of, text_of
 from scrapy_neardup.text.display import one_line, printable
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 
