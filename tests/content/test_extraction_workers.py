@@ -233,21 +233,10 @@ async def test_closing_with_a_full_queue_fails_every_page_at_once(
         await pool.extract("", of("late"))
 
 
-SUFFIXES = """
-import sys
-from scrapy_neardup.content.processes import ExtractionProcesses
-from scrapy_neardup.content.worker import WorkerOptions
-
-pool = ExtractionProcesses(WorkerOptions(None))
-pool.start()
-pool.close()
-print("tldextract.suffix_list" in sys.modules)
-"""
-
-
 def test_the_list_of_suffixes_is_read_while_a_worker_starts() -> None:
-    done = subprocess.run([sys.executable, "-c", SUFFIXES], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
+    code = "import sys; from scrapy_neardup.content.processes import ExtractionProcesses, WorkerOptions as Options\n"
+    code += "pool = ExtractionProcesses(Options(None)); pool.start(); pool.close(); print('tldextract' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
 
 
 @pytest.fixture
