@@ -228,7 +228,7 @@ class RunSummary:
         self.late = 0  # items that were under way when the crawl ended
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
-        self._untagged: Counter[str] = Counter()  # classes of items that take no tag
+        self.untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._local_sites: Counter[str] = Counter()  # with their ports
         self._would_drop = 0
@@ -265,10 +265,6 @@ class RunSummary:
                 story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
                 story.items += moved.items
                 story.sources |= moved.sources
-
-    def miss_tags(self, item: object) -> None:
-        """Count an item that took no tags, by its class."""
-        _note(self._untagged, type(item).__qualname__)
 
     def miss_text(self, adapter: Mapping[str, Any], problem: str) -> None:
         """Count an item without a text. Note which of its fields may hold the text all the same."""
@@ -354,7 +350,7 @@ class RunSummary:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
         if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
             counts["only-revisits"] = revisits
-        counts["untagged"] = self._untagged.total()
+        counts["untagged"] = self.untagged.total()
         if self.levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
@@ -362,7 +358,7 @@ class RunSummary:
             if (items := counts[name]) and items >= least * self.judged:
                 filled = text.format(
                     share=f"{items:,} of {max(items, self.judged):,} items",
-                    untagged=_most(self._untagged),
+                    untagged=_most(self.untagged),
                     remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],

@@ -327,25 +327,19 @@ class SQLiteFile:
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sql = sqlite3.connect(self.path or ":memory:", timeout=0, isolation_level=None)
         sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
-        # Check this before anything is written, so that a file of another program stays as it is.
-        self._when_free(self._check_version)
-        self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
         # Safe against a crash of the process; a power cut may lose the last checks, not the file.
         sql.execute("PRAGMA synchronous = NORMAL")
         sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
         sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         sql.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         with self.transaction(writes=True):
+            # Check this before anything is written, so that a file of another program stays as it is.
             if found_version(sql, self.path) < VERSION:
                 for statement in TABLES:
                     sql.execute(statement)
                 sql.execute(f"PRAGMA application_id = {APPLICATION}")
                 sql.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _check_version(self) -> None:
-        # Read in one transaction, because another process may be making the tables now.
-        with self.transaction(writes=False) as sql:
-            found_version(sql, self.path)
+        self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
 
     def open_if_replaced(self) -> None:
         """Open the file, again if it was removed or replaced: nobody else would see what is written to the old one."""

@@ -184,11 +184,8 @@ async def test_a_crawl_on_a_busy_machine_ends_within_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver
 ) -> None:
     gate = Gate(tmp_path, monkeypatch)
-    sender = Sender(
-        Service(receiver.url.replace("http", "json")),
-        lambda _: report_of("Fog", "https://a.example/1"),
-        lambda *_: None,
-    )
+    chat = Service(receiver.url.replace("http", "json"))
+    sender = Sender(chat, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None)
     sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
     closing = asyncio.create_task(sender.close())
     release = await gate.held()
