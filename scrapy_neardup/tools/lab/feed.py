@@ -187,9 +187,7 @@ def document_of_line(line: FeedLine, path: Path) -> RecordedDocument:
 
 
 def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
-    # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
-    is_short = line.size < 1 << 14
-    extra = {key: value for key, value in line.row.items() if is_short or not isinstance(value, list | dict)}
+    extra = dict(line.row)
     given = extra.pop("id", None)
     if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
         raise InputError(f"'id' must be a text or a whole number, not {given!r}")
