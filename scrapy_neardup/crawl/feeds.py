@@ -212,18 +212,15 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
-    row: dict[str, Any] = {
+    return {
         "id": document.id,
         "url": document.url,
         "title": document.title,
         "time": datetime.fromtimestamp(document.seen_at, timezone.utc).isoformat(),
         "language": document.language,
+        "section": document.section,
+        "publisher": document.publisher,
+        "canonical": canonical,
+        "url_is_own": url_is_own,
         "text": document.text[:MOST_CHARACTERS],
     }
-    said = {"section": document.section, "publisher": document.publisher}
-    row |= {name: value for name, value in said.items() if value}
-    if canonical not in ("", document.url):
-        row["canonical"] = canonical
-    if not url_is_own:
-        row["url_is_own"] = False
-    return row

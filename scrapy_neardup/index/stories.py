@@ -145,8 +145,8 @@ class Stories(Part):
             fields += "told", pack_told(story.told)
         writes = [Call("HSET", name, fields)]
         if counters.is_open:
-            writes.append(Call("HSET", self.layout.events, (story.key, b"")))
-            writes.append(Call("EXPIRE", self.layout.events, (2 * self.policy.window,)))
+            own = Call("HSET", self.layout.events, (story.key, b""))
+            writes += [own, Call("EXPIRE", self.layout.events, (2 * self.policy.window,))]
         elif story.was_open:
             writes.append(Call("HDEL", self.layout.events, (story.key,)))
         story.was_open = counters.is_open

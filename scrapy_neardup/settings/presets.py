@@ -59,8 +59,13 @@ class Preset:
         ``extractor`` names what made the texts: a page that another version has read would look changed.
         """
         decisive = {name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS}
-        decisive |= {"normaliser": NORMALISER, "by_source": by_source, "records": records, "embedder": embedder}
-        decisive["extractor"] = extractor
+        decisive |= {
+            "normaliser": NORMALISER,
+            "by_source": by_source,
+            "records": records,
+            "embedder": embedder,
+            "extractor": extractor,
+        }
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property
@@ -80,8 +85,10 @@ class Preset:
 
 
 # These parameters change the verdict on two fingerprints, but never a fingerprint.
-_OF_VERDICTS = {"name", "measure", "event_rule", "threshold", "related_threshold", "topic_threshold", "collisions"}
-_OF_VERDICTS |= {*VECTOR_PARAMETERS}
+_OF_VERDICTS = {
+    *("name", "measure", "event_rule", "threshold", "related_threshold", "topic_threshold", "collisions"),
+    *VECTOR_PARAMETERS,
+}
 _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
 

@@ -194,9 +194,11 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     else:
         shards, added = zip(*new.added, strict=True) if new.added else ((), ())
         gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in new.gone]
-        arguments += (len(new.hashes), new.keys, new.weights, new.least, new.size, new.version)
-        arguments += (b"".join(shards), bytes([len(each) // new.size for each in added]))
-        arguments += (b"".join(added), b"".join(gone))
+        counts = bytes([len(each) // new.size for each in added])
+        arguments += (
+            *(len(new.hashes), new.keys, new.weights, new.least, new.size, new.version),
+            *(b"".join(shards), counts, b"".join(added), b"".join(gone)),
+        )
         for name, bits, version, newest in new.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
