@@ -280,8 +280,7 @@ class RunSummary:
             yield "run/kept", self.judged - self.dropped
             if self.lost:
                 yield "run/lost", self.lost
-        for name, items, _ in self._hints():
-            yield f"hints/{name}", items
+        yield from ((f"hints/{name}", items) for name, items, _ in self._hints())
 
     def text(self) -> str:
         """Return the block. If the run had no items, say so and where to look."""

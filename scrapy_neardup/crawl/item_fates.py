@@ -88,9 +88,8 @@ class ItemFates:
 
     def _watch_files(self) -> None:
         """Note the files that feeds have open now, before the next item may close one."""
-        for slot in self._exporter.slots if self._exporter else ():
-            if slot not in self._files:
-                self._files[slot] = FeedFile(slot, self._accepted)
+        slots = self._exporter.slots if self._exporter else ()
+        self._files |= {slot: FeedFile(slot, self._accepted) for slot in slots if slot not in self._files}
 
     async def _item_scraped(self) -> None:
         grown = {file for file in self._accepted if file.has_item()}

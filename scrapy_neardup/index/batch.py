@@ -213,9 +213,9 @@ class Batch(Part):
         """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
         wanted = await self._client.run_aside(self._wanted_texts)
         self._texts |= await self.partition.texts(self._client, wanted)
-        for each in self.documents:  # those that come later in this batch may read the texts of those before
-            if each.stored is None and each.record.text_at != NO_TEXT:
-                self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
+        # Those that come later in this batch may read the texts of those before.
+        new = (each for each in self.documents if each.stored is None and each.record.text_at != NO_TEXT)
+        self._texts |= {each.key: StoredText.of(each.given.title, each.given.text) for each in new}
 
     def _wanted_texts(self) -> set[bytes]:
         """Return the keys of the documents that hold the texts which are compared.

@@ -184,8 +184,8 @@ class JoinedStories(Part):
             if not (missing := self._missing(joins)):
                 break
             calls = [Call("HMGET", self.layout.story(key), (*FIELDS, *each)) for key, each in missing.items()]
-            for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
-                self._read[key] = asked_story(key, members, values)
+            found = zip(missing.items(), await client.send(calls), strict=True)
+            self._read |= {key: asked_story(key, members, values) for (key, members), values in found}
         begun = [
             self._records.get(key)
             for key in {bytes.fromhex(each.story) for each in joins}

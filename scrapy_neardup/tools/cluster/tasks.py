@@ -69,9 +69,8 @@ class Job:
 
     def values(self, name: str, least: int, most: int) -> Iterator[Any]:
         """Yield the values of such rows by their place."""
-        for rows in self.rows(name, least, most):
-            for value in rows.sort_by("place")["value"]:
-                yield unpack(value.as_py())
+        found = (rows.sort_by("place")["value"] for rows in self.rows(name, least, most))
+        yield from (unpack(value.as_py()) for values in found for value in values)
 
     def value_at(self, name: str, column: str, address: int) -> Any:
         """Return a value of a document: the number of its task is in the high 32 bits, and its number there below."""

@@ -120,9 +120,10 @@ def best_threshold(f1_by_threshold: Mapping[float, float], present: float) -> fl
 
 
 def _print(found: dict[str, Any]) -> None:
-    rows = []
-    for protocol, score in found["protocols"].items():
-        rows.append((protocol, *(f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))))
+    rows = [
+        (protocol, *(f"{score[name]:.4f}" for name in ("precision", "recall", "f1")))
+        for protocol, score in found["protocols"].items()
+    ]
     among = f" among {counted(found['background'], 'other')}" if found["background"] else ""
     title = f"{counted(found['documents'], 'document')}{among}, mean of {counted(found['orders'], 'order')}"
     print_table(f"{title}, preset {found['preset']}", ("protocol", "precision", "recall", "F1"), rows)

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
@@ -136,13 +137,11 @@ def _drawn(view: View) -> Group:
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
     stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
-    for title, headings, rows in (
+    tables: list[tuple[str, Sequence[str], list[list[object]]]] = [
         ("running events, items counted up to now", columns, events),
         ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
-    ):
-        if rows:
-            parts.append(table_of(title, headings, rows))
-    return Group(*parts)
+    ]
+    return Group(*parts, *(table_of(*each) for each in tables if each[2]))
 
 
 async def _list_events(detector: NearDupDetector, options: Options) -> None:

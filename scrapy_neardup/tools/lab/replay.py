@@ -83,8 +83,7 @@ class PageReader(AbstractContextManager["PageReader"]):
                 page, coming, its_size = ahead.popleft()
                 size -= its_size
                 yield _finished(page, coming)
-        for page, coming, _ in ahead:
-            yield _finished(page, coming)
+        yield from (_finished(page, coming) for page, coming, _ in ahead)
 
     def _submit(self, entry: RecordedDocument) -> _Submitted:
         if entry.error is not None:
@@ -233,9 +232,7 @@ class OutputFormat:
             if len(self._ids) > self._most_ids:
                 self._ids.popitem(last=False)
         row = {"id": given, **{name: getattr(judged.verdict, name) for name in VERDICT_FIELDS}}
-        for name in ("original", "match", "story"):
-            if row[name] is not None:
-                row[name] = self.given_id(row[name])
+        row |= {name: self.given_id(row[name]) for name in ("original", "match", "story") if row[name] is not None}
         return row if page.error is None else {**row, "error": page.error}
 
     def given_id(self, document: str) -> str | int:
