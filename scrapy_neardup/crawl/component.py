@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
 
+_OURS = str(Path(__file__).parents[1])
 _LONGEST_SUBJECT = 200  # characters
 _SQLITE = "sqlite:///"
 _LONGEST_NAME = 60  # characters, of up to four bytes each
@@ -85,7 +86,9 @@ class Component:
         ``subject`` is what failed, such as the url of an item.
         """
         self.count("errors")
-        kind = (type(error), *((each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__)[-1:]))
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
+        kind = (type(error), *places[-1:])
         if kind not in self.shared.logged_faults:
             self.shared.logged_faults.add(kind)
             logger.error(

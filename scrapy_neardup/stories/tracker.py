@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.lead import find_lead
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.stories import owner_in
@@ -82,7 +83,12 @@ class StoryTracker:
         had come alone.
         """
         if join.also is not None and self.final_story(join.also.id) != story.id:
-            story = await self._stories.unite(story.id, join.also)
+            try:
+                story = await self._stories.unite(story.id, join.also)
+            except StoreUnavailable:
+                raise
+            except StoreError as error:
+                logger.warning("Story %s stays apart from story %s: %s", story.id, join.also.id, error)
             if join.also.id in (story.id, *story.united):  # else one of them has too many parts already
                 self._note_final(join.also.id, story.id)
         self._note_final(join.story, story.id)

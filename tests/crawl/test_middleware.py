@@ -264,7 +264,7 @@ async def test_contexts_of_items_that_are_replaced_before_the_capture_are_bounde
     given = [ItemContext({}, place=response.add_item()) for _ in range(10_002)]
     for context in given:
         await contexts.put(context)
-    assert len(contexts) == response.items == 10_000
+    assert len(contexts._contexts) == response.items == 10_000
     assert [contexts.take(each.item) is each for each in given[:3]] == [False, False, True]
 
 
