@@ -90,12 +90,8 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
         settings = checked_settings(scrapy_settings)
         embedding = embedding_of(settings)
     except (UsageError, SettingsError) as error:
-        unchecked = "add-on, store, extractor, events and webhook were not checked"
-        again = "correct the setting that failed, and run this command again"
-        return [
-            Check("settings", str(error), "change this setting"),
-            Check("all others", unchecked, again, is_warning=True),
-        ]
+        mend = "change this setting, and run this command again: nothing else was checked"
+        return [Check("settings", str(error), mend)]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
     if embedding:
         chosen += f", embedder {embedding.identity}"
