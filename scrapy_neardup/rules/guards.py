@@ -89,8 +89,9 @@ def little_in_common(pair: Pair) -> Finding:
 def other_subject(pair: Pair) -> Finding | None:
     """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
     are_alike = pair.same_source and LIKE_FORMS <= pair.title_overlap < 1
-    has_new_figure = any(change.is_figure for change in pair.changes)
-    if not are_alike or not (pair.new.topic and pair.old.topic) or has_new_figure:
+    if not are_alike or not (pair.new.topic and pair.old.topic):
+        return None
+    if any(change.is_figure for change in pair.changes):
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"

@@ -101,7 +101,7 @@ _BEGINNINGS = {stem[:2] for stem in _STEMS}
 _SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
     stems = [word[:length] for length in _LENGTHS] if word[:2] in _BEGINNINGS else ()
