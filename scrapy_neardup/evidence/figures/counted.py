@@ -205,6 +205,8 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
         return None  # "84,000 people affected, death toll rises to 16"
     # words behind the number
     reach = 2 + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
+    if meaning.kind in (FigureKind.CASES, FigureKind.ILL):
+        reach += 1  # "six new measles infections"
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
         reach = 7

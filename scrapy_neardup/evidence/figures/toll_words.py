@@ -13,11 +13,15 @@ ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the wor
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
-MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1"}  # the numbers for which words stand, see ``stated_numbers``
+# The numbers for which words stand, see ``stated_numbers``.
+MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
 
 
 class Patterns(dict[str, re.Pattern[str]]):
-    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms."""
+    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms.
+
+    "@" stands for a word for people.
+    """
 
     def __init__(self, phrases: Mapping[str, str], language: str) -> None:
         self._phrases = phrases
@@ -25,7 +29,10 @@ class Patterns(dict[str, re.Pattern[str]]):
 
     def __missing__(self, role: str) -> re.Pattern[str]:
         phrases = self._phrases.get(role, "(?!)")
-        pattern = rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))"
+        if "@" in phrases:
+            words = f"{self._phrases['people']} {self._phrases['persons']}"
+            phrases = phrases.replace("@", rf"(?:{'|'.join(words.split())})(?![^\W_])")
+        pattern = rf"(?<![^\W_])(?:{phrases})(?:^|(?<=\W)|(?![^\W_]))"
         if self._language in _WITHOUT_SPACES:
             pattern = phrases.replace("*", "[^ ]*")  # a star stands for the rest of a word
         self[role] = re.compile(pattern)
@@ -56,7 +63,12 @@ def cues_of(language: str) -> Cues:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
     # Some words that say what is counted are other words in other languages.
     harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
+    if language not in _WITHOUT_SPACES:
+        words = {**words, "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}"}
     roles = {
+        "people": "",
+        "persons": "",
+        **beside,
         # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
         **dict.fromkeys(("disease", "damage", "election"), ".?"),
         **words,
