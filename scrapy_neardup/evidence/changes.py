@@ -198,11 +198,9 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     if new.source == old.source != "":
         kinds = {kind for kind in FigureKind if kind < FigureKind.OTHER}
         after = _sums(before, olds, news) | after
-        before = (
-            _none_before(old, news) | {kind: before[other] for kind, other in _SAME_PEOPLE if other in before} | before
-        )
+        before = _none_before(old, news) | before
     corrected = {each.kind for each in news if each.is_correction}
-    for kind in sorted(kinds & before.keys() & after.keys()):
+    for kind in sorted(kinds & before.keys() & after.keys() & {each.kind for each in news}):
         known = before[kind]
         newest = after[kind]
         is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
@@ -211,8 +209,12 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
 
 
 def _totals(tolls: Iterable[Toll]) -> dict[int, Decimal]:
-    """Return the greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours"."""
-    return {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
+    """Return the greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours".
+
+    The ill and the cases are the same people: "77 ill", "67 cases".
+    """
+    totals = {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
+    return {kind: totals[other] for kind, other in _SAME_PEOPLE if other in totals} | totals
 
 
 def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[Toll]) -> dict[int, Decimal]:
@@ -229,7 +231,7 @@ def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[To
 def _none_before(old: Side, news: Iterable[Toll]) -> dict[int, Decimal]:
     """Return 0 for each kind of which a new text tells "a first", if the old one tells none."""
     told = {each.kind for each in figures_of(old.title, old.text, old.language)}
-    return {each.kind: Decimal(0) for each in news if each.is_first and not each.is_increment and each.kind not in told}
+    return {each.kind: Decimal(0) for each in news if each.is_first and each.kind not in told}
 
 
 def _is_part(kind: int, known: str, newest: str, new: Side, old: Side) -> bool:

@@ -240,9 +240,10 @@ def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> Non
     assert _news_of("Three die in Skerrow", (sentence,), told) == ((sentence,) if is_news else ())
 
 
-def test_another_value_is_told_once() -> None:
+def test_another_value_is_told_once_also_if_only_the_headline_has_it() -> None:
     sentences = "A doctor of Skerrow said that 12 students died.", "The 12 students died in Skerrow, the mayor said."
     assert _news_of("Students die in Skerrow", sentences, "In Skerrow 4 students died.") == sentences[:1]
+    assert _news_of("A fifth body found", ("The crew went home.",), "4 sailors died.") == ("A fifth body found",)
 
 
 STORM = "The storm was about 24 km northeast of Skerrow on Thursday."

@@ -358,7 +358,8 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
         kinds = {one.figure.kind, other.figure.kind}
         if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
             parts += [one, other]
-    return parts
+    homes = [each for each in sentence.placed if each.figure.kind == FigureKind.HOMES]
+    return parts + homes * (len(homes) > 1)  # "12 homes were destroyed, and 300 damaged"
 
 
 def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
