@@ -188,18 +188,22 @@ def _is_number(each: Placed) -> bool:
 
 
 def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
-    """Return the old values. One figure at least is the newest one: that which is said to be right."""
-    right = [each for each in placed if cues.says["right"].search(around(words, each))]
+    """Return the old values. One figure at least is the newest one: that which is said to be right, or not denied."""
+    said = {each: around(words, each) for each in placed}
+    right = [each for each in placed if cues.says["right"].search(said[each])]
     if right:
         return [each for each in placed if each not in right]
-    old = []
-    for each, following in zip_longest(placed, placed[1:]):
-        said = around(words, each)
-        is_followed = following is not None and following.first - each.end <= _GAP
-        roles = ("not", "old", "from") if is_followed else ("not", "old")
-        if any(cues.says[role].search(said) for role in roles):
-            old.append(each)
-    return old[:-1] if len(old) == len(placed) else old
+    denied = [each for each in placed if cues.says["not"].search(said[each])]
+    old = [
+        each
+        for each, following in zip_longest(placed, placed[1:])
+        if each in denied
+        or cues.says["old"].search(said[each])
+        or (following and following.first - each.end <= _GAP and cues.says["from"].search(said[each]))
+    ]
+    if 0 < len(denied) < len(placed) == len(old):
+        return denied
+    return old[: len(placed) - 1]
 
 
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:

@@ -83,8 +83,9 @@ def cues_of(language: str) -> Cues:
 def has_died(behind: Sequence[str]) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS, behind)]
-    words = [clause[0][at:_LONGEST] for at in range(_LONGEST)] if clause and clause[0] > CUT else clause
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
+    if clause and clause[0] > CUT:
+        clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, clause)))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:

@@ -52,6 +52,7 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
 _REACH = 6  # tokens behind a figure of people who may have died
+_NEAR = 3  # and before it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
@@ -358,8 +359,7 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
         kinds = {one.figure.kind, other.figure.kind}
         if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
             parts += [one, other]
-    homes = [each for each in sentence.placed if each.figure.kind == FigureKind.HOMES]
-    return parts + homes * (len(homes) > 1)  # "12 homes were destroyed, and 300 damaged"
+    return parts
 
 
 def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
@@ -368,7 +368,9 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind: int = _OF_HEAD.get(label) or kind_of(label)
-    if kind in _MAY_DIE and each.figure.value != "0" and has_died(words[each.end : each.end + _REACH]):
+    ahead = words[: each.first]
+    near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
+    if kind in _MAY_DIE and each.figure.value != "0" and any(map(has_died, (words[each.end :][:_REACH], near))):
         kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
