@@ -63,15 +63,14 @@ def cues_of(language: str) -> Cues:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
     # Some words that say what is counted are other words in other languages.
     harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
-    if language not in _WITHOUT_SPACES:
-        words = {**words, "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}"}
     roles = {
         "people": "",
         "persons": "",
         **beside,
         # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
-        **dict.fromkeys(("disease", "damage", "election"), ".?"),
+        **dict.fromkeys(("damage", "election"), ".?"),
         **words,
+        "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}",
         "read as": "|".join(rewritten or ["(?!)"]),
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
