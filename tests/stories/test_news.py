@@ -232,9 +232,7 @@ def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None
     assert news_among([new], "Port of Skerrow pays", told, language="en") == ((new,) if is_news else ())
 
 
-@pytest.mark.parametrize(
-    ("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)]
-)
+@pytest.mark.parametrize(("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("2 people died.", True)])
 def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'
     assert _news_of("Three die in Skerrow", (sentence,), told) == ((sentence,) if is_news else ())

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, meaning_of
+from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, meaning_of
 from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
@@ -81,7 +81,7 @@ def cues_of(language: str) -> Cues:
 
 def has_died(behind: Sequence[str]) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS, behind)]
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS and not is_next(word), behind)]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
     return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, clause)))

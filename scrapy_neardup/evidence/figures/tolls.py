@@ -147,7 +147,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     told: list[Toll] = []
     before = head[0]
     for number, sentence in enumerate(chain(head, read)):
-        if number == len(head) and not any(toll.low for toll in told):
+        if number == len(head) and not any(toll.low and not (toll.is_first and toll.is_increment) for toll in told):
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
@@ -289,6 +289,7 @@ def _news(
         return [toll] if is_head and not same else []
     if not same:  # "12 dead. Another 5 are missing."
         is_beside = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
+        is_beside &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
         if is_beside and toll.is_increment and toll.is_first:
             return []
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
