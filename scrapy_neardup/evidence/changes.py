@@ -42,6 +42,7 @@ _DATELINE = 4  # words
 _LEAST_COLUMNS = 3
 _LEAST_OF_ROW = 0.4
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
+_SAME_PEOPLE = ((FigureKind.ILL, FigureKind.CASES), (FigureKind.CASES, FigureKind.ILL))  # "77 ill", "67 cases"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
 
 
@@ -197,8 +198,9 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     if new.source == old.source != "":
         kinds = {kind for kind in FigureKind if kind < FigureKind.OTHER}
         after = _sums(before, olds, news) | after
+        before = _none_before(old, news) | before
     corrected = {each.kind for each in news if each.is_correction}
-    for kind in sorted(kinds & before.keys() & after.keys()):
+    for kind in sorted(kinds & before.keys() & after.keys() & {each.kind for each in news}):
         known = before[kind]
         newest = after[kind]
         is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
@@ -207,15 +209,29 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
 
 
 def _totals(tolls: Iterable[Toll]) -> dict[int, Decimal]:
-    """Return the greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours"."""
-    return {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
+    """Return the greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours".
+
+    The ill and the cases are the same people: "77 ill", "67 cases".
+    """
+    totals = {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
+    return {kind: totals[other] for kind, other in _SAME_PEOPLE if other in totals} | totals
 
 
 def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[Toll]) -> dict[int, Decimal]:
     """Return the totals of a source to which its new text adds what the old one did not: "two more"."""
     told = {(each.kind, each.low) for each in olds if each.is_increment}
-    more = {each.kind: each.low for each in news if each.is_increment and (each.kind, each.low) not in told}
-    return {kind: before[kind] + more[kind] for kind in before.keys() & more.keys()}
+    more = {each.kind: each for each in news if each.is_increment and (each.kind, each.low) not in told}
+    return {
+        kind: before[kind] + more[kind].low
+        for kind in before.keys() & more.keys()
+        if not more[kind].is_first or not before[kind]
+    }
+
+
+def _none_before(old: Side, news: Iterable[Toll]) -> dict[int, Decimal]:
+    """Return 0 for each kind of which a new text tells "a first", if the old one tells none."""
+    told = {each.kind for each in figures_of(old.title, old.text, old.language)}
+    return {each.kind: Decimal(0) for each in news if each.is_first and each.kind not in told}
 
 
 def _is_part(kind: int, known: str, newest: str, new: Side, old: Side) -> bool:

@@ -24,7 +24,7 @@ _LONGEST = 300  # characters
 _MOST_READ = 5_000  # characters in which a lead is looked for
 _LEADS = 3
 _FEWEST_WORDS = 6
-_SHORTEST = 20  # characters of a sentence in a script without spaces
+_SHORTEST = 15  # characters of a sentence in a script without spaces
 _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
 # names or terms
 _FEWEST_SHARED = 2

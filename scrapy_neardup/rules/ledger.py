@@ -72,7 +72,7 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
         )
         if more is None or earlier is None or new.value != earlier.value:
             return new
-    if more is None or earlier is None:
+    if more is None or earlier is None or (more.is_first and earlier.low):
         return None
     high = None if earlier.high is None else earlier.high + float(more.low)
     return blank._replace(low=earlier.low + float(more.low), high=high, qualifier=earlier.qualifier)

@@ -1,17 +1,18 @@
 """What a document tells that its story did not: the sentences of ``neardup_news``."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE
 from scrapy_neardup.evidence.figures.figure import find_figures
-from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import new_terms, news_among, recounted, told_by
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, new_terms, news_among, recounted, told_by
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
+from scrapy_neardup.text.display import one_line
 
 MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
@@ -52,15 +53,7 @@ def _news_of(
 ) -> tuple[str, ...]:
     """Return the news of a document. ``first`` is the text of the story's first document."""
     is_version = join.member.status != "related"
-    kinds = {kind for kind, _ in tolls}
-    new_tolls = [
-        each
-        for each in tolls_of(document.title, document.text, document.language)
-        if not each.is_vague
-        and (each.is_increment or (each.kind, float(each.low)) not in tolls)
-        and (is_version or each.kind in kinds or (each.low > 1 and new_terms(f"{each.low:f}", told, "")))
-        and (each.low < _LARGE or new_terms(f"{each.low:f}", told, ""))
-    ]
+    new_tolls = [*_new_tolls(document, told, tolls, is_version=is_version)]
     values = {
         (kind, str(each.low)) for each in new_tolls for kind in (each.kind, PEOPLE)
     }  # "six students were crushed"
@@ -72,7 +65,29 @@ def _news_of(
     ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    return news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    news = news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    # "Second body found" may be no more than a headline, or a short sentence.
+    as_written = [
+        one_line(each.text, LONGEST_NEWS)
+        for each in new_tolls
+        if each.is_increment and not is_version and new_terms(each.text, told, join.language)
+    ]
+    return (*news, *as_written[:1])[:MOST_NEWS] if not new_values else news
+
+
+def _new_tolls(
+    document: Document, told: Collection[int], tolls: Collection[tuple[int, float]], *, is_version: bool
+) -> Iterator[Toll]:
+    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead."""
+    kinds = {kind for kind, _ in tolls}
+    for each in tolls_of(document.title, document.text, document.language):
+        is_new = (each.kind, float(each.low)) not in tolls
+        if each.is_increment:
+            is_new = not each.is_first or (each.kind, 0.0) in tolls
+        has_new_term = each.low > 1 and bool(new_terms(f"{each.low:f}", told, ""))
+        is_known_kind = is_version or each.kind in kinds
+        if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
+            yield each
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:

@@ -125,6 +125,8 @@ NOT_TOLD = [
 NEWER_TOLLS = [
     ("a.example", "A fire injured 12 people.", "Nineteen people are injured now.", "injured: 12 -> 19"),
     ("b.example", "A fire injured 12 people.", "Nineteen people are injured now.", ""),
+    ("a.example", "A fever spread in the town.", "The fever has claimed a first life.", "dead: 0 -> 1"),
+    ("a.example", "In all 77 people are ill.", "Correction: 67 cases of measles, not 77.", "cases: 77 -> 67"),
     ("a.example", "The flood destroyed 40 houses.", "By noon 55 homes were lost to the water.", "homes: 40 -> 55"),
     ("a.example", "Four people died in the mill.", "Two more people lost their lives.", "dead: 4 -> 6"),
     ("b.example", "Four people died in the mill.", "Two more people lost their lives.", ""),

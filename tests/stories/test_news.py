@@ -232,17 +232,16 @@ def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None
     assert news_among([new], "Port of Skerrow pays", told, language="en") == ((new,) if is_news else ())
 
 
-@pytest.mark.parametrize(
-    ("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("In Skerrow 2 people died.", True)]
-)
+@pytest.mark.parametrize(("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("2 people died.", True)])
 def test_a_toll_is_news_if_its_number_is_new(told: str, *, is_news: bool) -> None:
     sentence = '"Three people died on the scene in Skerrow," the police said.'
     assert _news_of("Three die in Skerrow", (sentence,), told) == ((sentence,) if is_news else ())
 
 
-def test_another_value_is_told_once() -> None:
+def test_another_value_is_told_once_also_if_only_the_headline_has_it() -> None:
     sentences = "A doctor of Skerrow said that 12 students died.", "The 12 students died in Skerrow, the mayor said."
     assert _news_of("Students die in Skerrow", sentences, "In Skerrow 4 students died.") == sentences[:1]
+    assert _news_of("A fifth body found", ("The crew went home.",), "4 sailors died.") == ("A fifth body found",)
 
 
 STORM = "The storm was about 24 km northeast of Skerrow on Thursday."

@@ -89,6 +89,7 @@ class Meaning(NamedTuple):
     word_class: str
 
 
+_OF_DISEASES = (Meaning(FigureKind.CASES, "nouns"), Meaning(FigureKind.ILL, "nouns"))
 _MEANINGS = {
     word: meaning
     for role, words in words_by_role("counted").items()
@@ -196,19 +197,24 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     place, distance, meaning = found
     word = tokens[place]
     between = tokens[:place]
-    is_next = word.startswith(_ARABIC_AND) and meaning_of(word[1:])  # "and injured 31"
     is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
-    if is_next or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
+    if is_next(word) or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
     people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
     # words behind the number
     reach = 2 + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
+    reach += meaning in _OF_DISEASES  # "six new measles infections"
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
         reach = 7
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
+
+
+def is_next(word: str) -> bool:
+    """Decide whether an Arabic word is written with "and": "and injured 31"."""
+    return word.startswith(_ARABIC_AND) and meaning_of(word[1:]) is not None
 
 
 def _is_mention(word: str, before: Sequence[str]) -> bool:

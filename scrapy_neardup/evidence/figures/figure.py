@@ -89,7 +89,7 @@ class Placed(NamedTuple):
     figure: Figure
     first: int
     end: int
-    adds: bool = False  # "a second body"
+    mark: str = ""  # of ``toll_words.MARKS``: "a second body"
 
 
 def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:

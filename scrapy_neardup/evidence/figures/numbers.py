@@ -132,7 +132,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
 
 def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int, str] | None:
     """Return value, end and mark of a number in words; None if the word is no number here."""
-    if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
+    if tokens[first] in MONTHS and any(token[:1].isdigit() for token in tokens[first + 1 : first + 3]):
         return None  # "Sept. 11" is not French
     core, end = read_spelled(tokens, first, language)
     rest, behind = _rest(tokens, end, language.scales.get(tokens[end - 1], 0)) if core.isdigit() else (0, end)

@@ -12,6 +12,7 @@ from scrapy_neardup.evidence.figures.counted import (
     CLAUSE,
     PEOPLE,
     PERSONS,
+    SILENT,
     FigureKind,
     Meaning,
     meaning_of,
@@ -26,9 +27,10 @@ _GAP = 2  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
-_OF_ORDINALS = (FigureKind.DEAD, FigureKind.VICTIMS, FigureKind.CASES)  # before "second": "جثة ثانية", "kasus kedua"
+# before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
+_OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
-_BORDERS = frozenset((LINE_END, FIGURE, *MARKS))
+_BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS))
 
 
@@ -66,8 +68,15 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
         words[place] = MARKS[mark] if kinds else phrase
-        placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark == "xxanother") for kind in kinds]
+        placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
     return placed
+
+
+def without_people(placed: Sequence[Placed]) -> list[Placed]:
+    """Return the figures of a sentence without "a man" if there are others: "a man killed three"."""
+    if sum(each.figure.kind != SILENT for each in placed) == 1:
+        return [*placed]
+    return [each for each in placed if each.mark != "xxone"]
 
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
@@ -112,18 +121,21 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    return each.adds or cues.says["more"].search(around(words, each)) is not None
+    return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
 
 
 def newest_values(
-    words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool
+    words: Sequence[str], placed: Sequence[Placed], cues: Cues, topic: int, *, is_correction: bool
 ) -> tuple[list[Placed], bool]:
-    """Return the figures of a sentence without old values, and whether they correct these."""
-    if not any(map(meaning_of, words)):
+    """Return the figures of a sentence without old values, and whether they correct these.
+
+    ``topic`` is the kind that the title tells: "14 dead" was wrong, it is 11.
+    """
+    if not placed or not (any(map(meaning_of, words)) or (topic and is_correction)):
         return [*placed], is_correction
     old = _old_values(words, placed, cues)
     is_correction |= any(cues.says["not"].search(around(words, each)) for each in old)
-    kind, counted = _counted_as_others(words, placed, old, cues, is_correction=is_correction)
+    kind, counted = _counted_as_others(words, placed, old, cues, topic, is_correction=is_correction)
     newest = []
     for each in placed:
         if each in counted:
@@ -137,7 +149,13 @@ def newest_values(
 
 
 def _counted_as_others(
-    words: Sequence[str], placed: Sequence[Placed], old: Sequence[Placed], cues: Cues, *, is_correction: bool
+    words: Sequence[str],
+    placed: Sequence[Placed],
+    old: Sequence[Placed],
+    cues: Cues,
+    topic: int,
+    *,
+    is_correction: bool,
 ) -> tuple[int, list[Placed]]:
     """Return the one kind that a sentence tells, and its numbers of no kind that are of this one.
 
@@ -146,6 +164,7 @@ def _counted_as_others(
     newest = [each for each in placed if each not in old]
     numbers = [*filter(_is_number, newest)]
     kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
+    kind = kind or topic * (bool(old) and is_correction)
     if not kind:
         return 0, []
     is_changed = bool(old) or is_correction
@@ -169,15 +188,22 @@ def _is_number(each: Placed) -> bool:
 
 
 def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
-    """Return the old values. One figure at least is the newest one."""
-    old = []
-    for each, following in zip_longest(placed, placed[1:]):
-        said = around(words, each)
-        is_followed = following is not None and following.first - each.end <= _GAP
-        roles = ("not", "old", "from") if is_followed else ("not", "old")
-        if any(cues.says[role].search(said) for role in roles):
-            old.append(each)
-    return old[:-1] if len(old) == len(placed) else old
+    """Return the old values. One figure at least is the newest one: that which is said to be right, or not denied."""
+    said = {each: around(words, each) for each in placed}
+    right = [each for each in placed if cues.says["right"].search(said[each])]
+    if right:
+        return [each for each in placed if each not in right]
+    denied = [each for each in placed if cues.says["not"].search(said[each])]
+    old = [
+        each
+        for each, following in zip_longest(placed, placed[1:])
+        if each in denied
+        or cues.says["old"].search(said[each])
+        or (following and following.first - each.end <= _GAP and cues.says["from"].search(said[each]))
+    ]
+    if 0 < len(denied) < len(placed) == len(old):
+        return denied
+    return old[: len(placed) - 1]
 
 
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:

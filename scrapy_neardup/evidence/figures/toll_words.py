@@ -6,18 +6,22 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, meaning_of
+from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, meaning_of
 from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
-MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1"}  # the numbers for which words stand, see ``stated_numbers``
+# The numbers for which words stand, see ``stated_numbers``.
+MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
 
 
 class Patterns(dict[str, re.Pattern[str]]):
-    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms."""
+    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms.
+
+    "@" stands for a word for people.
+    """
 
     def __init__(self, phrases: Mapping[str, str], language: str) -> None:
         self._phrases = phrases
@@ -25,7 +29,10 @@ class Patterns(dict[str, re.Pattern[str]]):
 
     def __missing__(self, role: str) -> re.Pattern[str]:
         phrases = self._phrases.get(role, "(?!)")
-        pattern = rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))"
+        if "@" in phrases:
+            words = f"{self._phrases['people']} {self._phrases['persons']}"
+            phrases = phrases.replace("@", rf"(?:{'|'.join(words.split())})(?![^\W_])")
+        pattern = rf"(?<![^\W_])(?:{phrases})(?:^|(?<=\W)|(?![^\W_]))"
         if self._language in _WITHOUT_SPACES:
             pattern = phrases.replace("*", "[^ ]*")  # a star stands for the rest of a word
         self[role] = re.compile(pattern)
@@ -57,9 +64,13 @@ def cues_of(language: str) -> Cues:
     # Some words that say what is counted are other words in other languages.
     harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
     roles = {
+        "people": "",
+        "persons": "",
+        **beside,
         # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
-        **dict.fromkeys(("disease", "damage", "election"), ".?"),
+        **dict.fromkeys(("damage", "election"), ".?"),
         **words,
+        "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}",
         "read as": "|".join(rewritten or ["(?!)"]),
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
@@ -70,9 +81,10 @@ def cues_of(language: str) -> Cues:
 
 def has_died(behind: Sequence[str]) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS, behind)]
-    words = [clause[0][at:_LONGEST] for at in range(_LONGEST)] if clause and clause[0] > CUT else clause
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, words)))
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS and not is_next(word), behind)]
+    if clause and clause[0] > CUT:
+        clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, clause)))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:

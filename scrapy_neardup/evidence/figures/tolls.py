@@ -33,7 +33,14 @@ from scrapy_neardup.evidence.figures.number_words import (
     language_of,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.evidence.figures.stated_numbers import around, is_more, mark_numbers, newest_values, place_marks
+from scrapy_neardup.evidence.figures.stated_numbers import (
+    around,
+    is_more,
+    mark_numbers,
+    newest_values,
+    place_marks,
+    without_people,
+)
 from scrapy_neardup.evidence.figures.toll_words import (
     Cues,
     cues_of,
@@ -45,6 +52,7 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
 _REACH = 6  # tokens behind a figure of people who may have died
+_NEAR = 3  # and before it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
@@ -95,6 +103,7 @@ class Toll(NamedTuple):
     qualifier: Qualifier
     is_increment: bool
     is_correction: bool
+    is_first: bool  # "a first death"; "a woman died" is an increment that adds to 0 only
     text: str  # the sentence
 
     @property
@@ -128,14 +137,17 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     language = _READ_AS.get(language, language)
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
-    read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in printed)
+    rest = iter(printed)
+    title = next(rest)
+    topic = _topic_of(title[1])
+    read = (_read(*each, language, cues, newest_year, topic, of_people=of_people) for each in chain([title], rest))
     head = _head_of(read)
     of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
     lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
     told: list[Toll] = []
     before = head[0]
     for number, sentence in enumerate(chain(head, read)):
-        if number == len(head) and not any(toll.low for toll in told):
+        if number == len(head) and not any(toll.low and not (toll.is_first and toll.is_increment) for toll in told):
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
@@ -145,6 +157,12 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             )
     is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
+
+
+def _topic_of(title: str) -> int:
+    """Return the one kind of which the words of a folded title tell, or 0."""
+    kinds = {meaning.kind for meaning in filter(None, map(meaning_of, _WORD.findall(title)))}
+    return min(kinds) if len(kinds) == 1 else 0
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
@@ -207,7 +225,9 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
             yield sentence, fold(sentence).casefold()
 
 
-def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: str, *, of_people: bool) -> _Sentence:
+def _read(
+    sentence: str, folded: str, language: str, cues: Cues, newest_year: str, topic: int, *, of_people: bool
+) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
@@ -220,13 +240,14 @@ def _read(sentence: str, folded: str, language: str, cues: Cues, newest_year: st
     tokens, starts = number_tokens(marked)
     words = list(tokens)
     placed = place_figures(tokens, starts, language)
-    placed = sorted([*placed, *place_marks(tokens, words, phrases, cues)], key=lambda each: each.first)
+    placed += place_marks(tokens, words, phrases, cues)
+    placed = without_people(sorted(placed, key=lambda each: each.first))
     if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
     is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
-    newest, is_lower = newest_values(words, placed, cues, is_correction=is_correction)
+    newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
     return _Sentence(sentence, folded, words, newest, is_correction or is_lower)
 
 
@@ -267,7 +288,10 @@ def _news(
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
     if not same:  # "12 dead. Another 5 are missing."
-        is_beside = any(each.low and each.kind < FigureKind.OTHER for each in told)
+        is_beside = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
+        is_beside &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
+        if is_beside and toll.is_increment and toll.is_first:
+            return []
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
     return [toll] if _says_more(toll, same, is_head=is_head) else []
 
@@ -312,7 +336,10 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and not is_first)
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first], cues)
-            yield Toll(kind, *_bounds(each, low, said, cues), is_increment, sentence.is_correction, sentence.text)
+            bounds = _bounds(each, low, said, cues)
+            yield Toll(
+                kind, *bounds, is_increment, sentence.is_correction, each.mark in ("xxfirst", "xxone"), sentence.text
+            )
         kinds.add(kind)
 
 
@@ -342,7 +369,9 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind: int = _OF_HEAD.get(label) or kind_of(label)
-    if kind in _MAY_DIE and each.figure.value != "0" and has_died(words[each.end : each.end + _REACH]):
+    ahead = words[: each.first]
+    near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
+    if kind in _MAY_DIE and each.figure.value != "0" and any(map(has_died, (words[each.end :][:_REACH], near))):
         kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
