@@ -17,12 +17,12 @@ from scrapy_neardup.evidence.tokens import (
     FIRM,
     FUNCTION_WORDS,
     INCREMENTS,
-    OPPOSITES,
     QUALIFIERS,
     Token,
     is_unspaced,
     piece_of,
 )
+from scrapy_neardup.evidence.value_words import differing, said_in
 
 _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
@@ -66,11 +66,8 @@ class Place(NamedTuple):
 
     @property
     def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite, such as "before" and "after"."""
-        if not self.gone or not self.came or self.size > 2:
-            return False
-        pairs = [{old.text, new.text} for old in self.gone for new in self.came if old.text != new.text]
-        return any(pair <= words for pair in pairs for words in OPPOSITES)
+        """Return whether a word became its opposite, such as "before" and "after"."""
+        return self.size <= 2 and bool(differing(said_in(self.gone, ""), said_in(self.came, "")))
 
     @property
     def is_other_bound(self) -> bool:

@@ -23,6 +23,7 @@ from scrapy_neardup.evidence.tokens import (
     piece_of,
     say_nothing,
 )
+from scrapy_neardup.evidence.value_words import said_in
 
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
@@ -84,8 +85,8 @@ def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
     # What happened to people: "injured" in the place of "dead".
-    meanings = [{found.kind for each in side if (found := meaning_of(each.text))} for side in (olds, news)]
-    if all(meanings) and meanings[0] != meanings[1]:
+    fates = [{each for each in said_in(side, "") if each.of == "fate"} for side in (olds, news)]
+    if all(fates) and fates[0] != fates[1]:
         return Difference("word", printed_words(olds), printed_words(news))
     return None
 

@@ -64,11 +64,13 @@ class Value(NamedTuple):
 
 
 def values_of(text: str, tokens: Sequence[Token], *, crosses: bool, dateline: int) -> list[Value]:
-    """Return the values of a sentence, but no date in the first words, which may be its ``dateline``.
+    """Return the values of a sentence, but no date in the first words, which may be its ``dateline`` if it has a comma.
 
     The words before a value may stand before a comma only if it ``crosses``.
     """
     figures = [*find_figures(text)]
+    if not any(each.closes for each in tokens[:dateline]):
+        dateline = 0
     found = []
     for at, token in enumerate(tokens):
         if token.kind not in _READ or (at < dateline and token.kind == "time"):

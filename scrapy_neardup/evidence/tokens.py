@@ -42,11 +42,12 @@ AGENCIES = frozenset(_TABLE["agencies"].split())
 INDEFINITE, FUNCTION_WORDS, QUALIFIERS = (
     frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
 )
-CLASSES: dict[str, dict[str, str]] = _TABLE["classes"]
+_OPPOSITES = {words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")}
+CLASSES: dict[str, dict[str, str]] = _TABLE["classes"] | _OPPOSITES
 """Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
+DENIALS: dict[str, str] = _TABLE["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
-OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
 CONJUNCTIONS = frozenset(_TABLE["conjunctions"].split())
 # "over", "under", "least", "most": what a bound is, by its word
 ABOUT = HEDGES.union(_TABLE["about"].split())
@@ -327,12 +328,7 @@ def _words_by_case(text: str) -> tuple[set[str], set[str]]:
 
 def is_unspaced(token: Token) -> bool:
     """Return whether a token is one character of a script without spaces."""
-    return len(token.text) == 1 and has_no_spaces(token.text)
-
-
-def has_no_spaces(word: str) -> bool:
-    """Return whether a word is of a script without spaces."""
-    return re.match(WITHOUT_SPACES, word) is not None
+    return len(token.text) == 1 and re.match(WITHOUT_SPACES, token.text) is not None
 
 
 def piece_of(tokens: Sequence[Token]) -> Token | None:
