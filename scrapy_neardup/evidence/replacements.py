@@ -23,10 +23,19 @@ from scrapy_neardup.evidence.tokens import (
     piece_of,
     say_nothing,
 )
-from scrapy_neardup.evidence.value_words import said_in
+from scrapy_neardup.evidence.value_words import said_by, said_in
 
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
+_SHARES = {
+    "1/2": "half",
+    "50%": "half",
+    "1/3": "third",
+    "1/4": "quarter",
+    "25%": "quarter",
+    "1/5": "fifth",
+    "20%": "fifth",
+}
 _MOST_PARTS = 6  # words that are written as one
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
@@ -54,6 +63,9 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     if not (place.is_content or article_for_number(place.came, place.gone)):
         return [], len(place.came)
+    share = _share_of(place.gone)
+    if share and share == _share_of(place.came):
+        return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
     found = [*_firm_differences(gone, came, has)]
@@ -69,6 +81,12 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     if other is not None:
         found.append(other)
     return found, wording
+
+
+def _share_of(tokens: Sequence[Token]) -> str:
+    """Return which share the tokens are: "a third", "1/3", "half", "50%"; "" if they are none."""
+    text = "".join(each.text for each in tokens if each.text not in (*ARTICLES, "1"))
+    return _SHARES.get(text) or next((each.value for each in said_by(text) if each.of == "share"), "")
 
 
 def _said(tokens: Sequence[Token]) -> list[Token]:
@@ -115,8 +133,8 @@ def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
         return True
-    joined = ["".join(each.text for each in side) for side in (olds, news)]
-    if are_synonyms(*joined) or ABOUT.issuperset(joined):
+    words = [[each.text for each in side] for side in (olds, news)]
+    if are_synonyms(*words) or ABOUT.issuperset(map("".join, words)):
         return True
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
