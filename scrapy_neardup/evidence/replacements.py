@@ -222,15 +222,24 @@ def form_of(time: Token) -> str:
 
 
 def _take_spellings(gone: list[Token], came: list[Token]) -> int:
-    """Take the words out that are only spelled otherwise. Return how many there were."""
-    taken = 0
-    for token in list(came):
-        like = next((each for each in gone if is_same_word(each, token)), None)
+    """Take the words out that are only spelled otherwise. Return how many there were.
+
+    If words with other endings changed places, somebody else did it: "from Lisbon to Dakar", "from Dakar to Lisbon".
+    """
+    left = list(gone)
+    pairs = []
+    for token in came:
+        like = next((each for each in left if is_same_word(each, token)), None)
         if like is not None:
-            gone.remove(like)
-            came.remove(token)
-            taken += 1
-    return taken
+            left.remove(like)
+            pairs.append((like, token))
+    order = [gone.index(like) for like, token in pairs if like.text != token.text and token.says]
+    if order != sorted(order):
+        return 0
+    for like, token in pairs:
+        gone.remove(like)
+        came.remove(token)
+    return len(pairs)
 
 
 def _take_glued(some: list[Token], others: list[Token]) -> int:

@@ -39,16 +39,16 @@ BACKGROUND = _TABLE["background"]
 HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-INDEFINITE, FUNCTION_WORDS, QUALIFIERS = (
-    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
-)
+INDEFINITE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
 _OPPOSITES = {words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")}
 CLASSES: dict[str, dict[str, str]] = _TABLE["classes"] | _OPPOSITES
 """Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
+QUALIFIERS = frozenset(f"{_TABLE['qualifiers']} {CLASSES['only']['only']}".split())
 DENIALS: dict[str, str] = _TABLE["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
-CONJUNCTIONS = frozenset(_TABLE["conjunctions"].split())
+# "and" and "or", by language: in another one the word may be "from"
+CONJUNCTIONS = {language: frozenset(words.split()) for language, words in _TABLE["conjunctions"].items()}
 # "over", "under", "least", "most": what a bound is, by its word
 ABOUT = HEDGES.union(_TABLE["about"].split())
 BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) for word in words.split()}

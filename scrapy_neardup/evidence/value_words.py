@@ -97,13 +97,14 @@ def _forms(word: str) -> Iterator[str]:
 def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
     """Return what the words among some tokens say, and each two together, as "ban_ngay" is in the tables.
 
-    Characters of scripts without spaces are read together.
+    Characters of scripts without spaces are read together, the longest word that they make.
     """
     words = [each.printed for each in tokens if not is_unspaced(each)]
     words += [f"{a}_{b}" for a, b in pairwise(words)]
     text = "".join(each.text for each in tokens if is_unspaced(each))
     pieces = {text[at : at + size] for at in range(len(text)) for size in range(1, _LONGEST_PIECE + 1)}
-    words += pieces & _tables()[0].keys()
+    known = pieces & _tables()[0].keys()
+    words += (each for each in known if not any(each in other for other in known if other != each))
     return frozenset[ValueWord]().union(*(said_by(each, language) for each in words))
 
 
