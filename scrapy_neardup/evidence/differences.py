@@ -237,16 +237,20 @@ def _partners(
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     numbers = _count_firm(places)
-    differences: list[Difference] = []
     found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
     held += sum(each[-1] for each in found_at)
-    for place, found_in_it, _ in found_at:
-        is_in_place = (is_alone or held >= IN_PLACE * len(new)) and _is_value(place, *numbers)
-        is_swapped = place.is_swap and equal >= FORM * longest
-        differences += (
-            each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in found_in_it
+    are_values = is_alone or held >= IN_PLACE * len(new)
+    differences = [
+        each._replace(
+            is_in_place=are_values and _is_value(place, *numbers),
+            is_swapped=place.is_swap and equal >= FORM * longest,
+            is_alone=counts_alone,
         )
-    differences += _of_whole_sentence(places, known.language, is_asked=counts_alone and not differences)
+        for place, found_in_it, _ in found_at
+        for each in found_in_it
+    ]
+    is_like = counts_alone or (equal >= NEAR * longest and not is_title)
+    differences += _of_whole_sentence(places, known.language, is_asked=is_like and not differences)
     words = max(1, len(new))
     if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
         return Sentence(aligned.text, "", words, 0)
@@ -304,7 +308,9 @@ def _of_whole_sentence(places: Sequence[Place], language: str, *, is_asked: bool
     """
     gone = [*chain.from_iterable(place.gone for place in places)]
     came = [*chain.from_iterable(place.came for place in places)]
-    if is_asked and (differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language)):
+    if not is_asked:
+        return
+    if differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language):
         yield Difference("word", printed_words(gone), printed_words(came), is_alone=True)
 
 
