@@ -20,7 +20,6 @@ from scrapy_neardup.evidence.tokens import (
     QUALIFIERS,
     Token,
     is_unspaced,
-    piece_of,
 )
 from scrapy_neardup.evidence.value_words import differing, said_in
 
@@ -65,20 +64,15 @@ class Place(NamedTuple):
         return len(self.gone) == len(self.came) <= SHORT
 
     @property
-    def is_opposite(self) -> bool:
-        """Return whether a word became its opposite, such as "before" and "after"."""
-        return self.size <= 2 and bool(differing(said_in(self.gone, ""), said_in(self.came, "")))
-
-    @property
     def is_other_bound(self) -> bool:
         """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
-        if not self.gone or not self.came or self.size > SHORT:
+        words = (*self.gone, *self.came)
+        are_increments = all(each.text in INCREMENTS for each in words)  # "two more", "two further"
+        if not self.gone or not self.came or self.size > SHORT or are_increments:
             return False
-        words = [{each.text for each in side} & BOUNDS.keys() for side in (self.gone, self.came)]
-        old, new = ({BOUNDS[word] for word in side} for side in words)
-        is_more = words[0] | words[1] <= INCREMENTS and len(self.gone) == len(self.came)  # "two more", "two further"
-        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in (*self.gone, *self.came))
-        return old != new and bool((old and new) or (not is_more and (are_bounds or any(self.numbers))))
+        old, new = ({BOUNDS[each.text] for each in side if each.text in BOUNDS} for side in (self.gone, self.came))
+        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in words)
+        return old != new and bool((old and new) or are_bounds or any(self.numbers))
 
     @property
     def has_another_sense(self) -> bool:
@@ -90,7 +84,8 @@ class Place(NamedTuple):
         has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
         is_qualified = has_qualifier and not (self.gone and self.came) and self.size < SHORT
         is_added = not self.gone and (is_letter or (is_money and self.is_only))
-        return is_added or is_qualified or self.is_opposite or self.is_other_bound
+        is_opposite = self.size <= 2 and differing(said_in(self.gone, ""), said_in(self.came, ""))
+        return is_added or is_qualified or bool(is_opposite) or self.is_other_bound
 
     @property
     def is_content(self) -> bool:
@@ -98,8 +93,7 @@ class Place(NamedTuple):
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:
             return True
-        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
-        return self.size <= SHORT and is_left_out
+        return self.size <= SHORT and any(each.kind == "negation" for each in self.gone)
 
 
 def find_places(

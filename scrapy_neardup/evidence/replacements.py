@@ -20,7 +20,6 @@ from scrapy_neardup.evidence.tokens import (
     Token,
     TokenKind,
     is_unspaced,
-    piece_of,
     say_nothing,
 )
 from scrapy_neardup.evidence.value_words import said_by, said_in
@@ -175,9 +174,6 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
         yield from _in_turn((), denies, has)
     elif not denies and len(gone) <= SHORT:  # one "not" in the place of another says the same
         yield Difference("negation", denied[0].printed, "")
-    pieces = piece_of(gone), piece_of(came)
-    if pieces[0] != pieces[1]:
-        yield Difference(next(each.kind for each in pieces if each), printed_words(gone), printed_words(came))
     yield from _times_and_units(gone, came)
 
 

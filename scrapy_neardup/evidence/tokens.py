@@ -62,7 +62,6 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
-_PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
 VERBS = {
     language: tuple(frozenset(words.split()) for words in roles.split("|"))
     for language, roles in _TABLE["verbs"].items()
@@ -94,7 +93,9 @@ _USUAL = (
 _UNUSUAL = re.compile(
     "[0-9?\ufffd\u2212\u2013-](?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9]))"
 )
-_UNSPACED = f"({WITHOUT_SPACES})"
+# Words of scripts without spaces that have a kind are one token, all others a token each character.
+_PIECES = sorted((word for word in _KINDS if re.match(WITHOUT_SPACES, word)), key=len, reverse=True)
+_UNSPACED = re.compile(f"({'|'.join(_PIECES)}|{WITHOUT_SPACES})")
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
@@ -130,7 +131,8 @@ class Token(NamedTuple):
         return (len(self.text) > 2 or self.text > FIRST_SYLLABIC) and self.text not in SAY_NOTHING
 
 
-_LONGEST_SENTENCE = 2000  # characters: what is longer is not remembered
+# characters: what is longer is not remembered
+_LONGEST_SENTENCE = 2000
 _LONGEST_WORD = 40
 
 
@@ -163,18 +165,10 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, codes, language)
+    words = _Words([], raw, numbers, codes, language)
     place = 0
     while place < len(raw):
-        token = raw[place]
-        is_special = token in _READ_WITH_NEXT or token in codes or len(token) > _LONGEST_WORD
-        if place in numbers:
-            place = words.add_number(place, *numbers[place])
-        elif is_special or (word := _word(token, language)) is None:
-            place = words.add(place)
-        else:  # most tokens are words
-            words.found.append(word)
-            place += 1
+        place = words.add(place)
     return words.found
 
 
@@ -195,10 +189,11 @@ class _Words(NamedTuple):
 
     found: list[Token]
     raw: list[str]
+    numbers: dict[int, tuple[int, str, str]]
     codes: dict[str, str]
     language: str
 
-    def add_number(self, place: int, end: int, value: str, mark: str) -> int:
+    def _add_number(self, place: int, end: int, value: str, mark: str) -> int:
         """Add a number, or a date or time that looks like one. Return the place behind it."""
         raw = self.raw
         printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
@@ -214,11 +209,14 @@ class _Words(NamedTuple):
         return end
 
     def add(self, place: int) -> int:
-        """Add the token at a place, which is no number. Return the place behind it."""
+        """Add the token or number at a place. Return the place behind it."""
+        if place in self.numbers:
+            return self._add_number(place, *self.numbers[place])
         token = self.raw[place]
+        read = _word if len(token) <= _LONGEST_WORD else _word.__wrapped__
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
-        elif (word := _word.__wrapped__(token, self.language)) is not None:
+        elif (word := read(token, self.language)) is not None:
             if token in _READ_WITH_NEXT:
                 return self._add_with_next(place, word)
             self.found.append(word)
@@ -228,7 +226,7 @@ class _Words(NamedTuple):
         elif token[0].isdigit():
             return self._add_time(place)
         else:
-            parts = re.split(_UNSPACED, token)
+            parts = _UNSPACED.split(token)
             self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in parts if part)
         return place + 1
 
@@ -327,15 +325,8 @@ def _words_by_case(text: str) -> tuple[set[str], set[str]]:
 
 
 def is_unspaced(token: Token) -> bool:
-    """Return whether a token is one character of a script without spaces."""
-    return len(token.text) == 1 and re.match(WITHOUT_SPACES, token.text) is not None
-
-
-def piece_of(tokens: Sequence[Token]) -> Token | None:
-    """Return the quantity, the negation or the day that characters of a script without spaces have among them."""
-    joined = "".join(each.text for each in tokens if is_unspaced(each))
-    word = next((word for word in _PIECES if word in joined), "") if len(joined) > 1 else ""
-    return Token(word, _PIECES[word], word) if word else None
+    """Return whether a token is of a script without spaces."""
+    return re.match(WITHOUT_SPACES, token.text) is not None
 
 
 def say_nothing(tokens: Sequence[Token]) -> bool:
