@@ -79,14 +79,13 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
-        if is_like and each.partner and each.partner not in repeated:
-            may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
-            told = [*_replaced(each, new.language, _DATELINE * may_have_date)]
-            better = best[each.partner].text
-            if better != each.text:
-                said = {token.text for token in tokens_of(better, new.language)}
-                told = [pair for pair in told if pair[0].token.text not in said]
-            yield each, told
+        if not is_like or not each.partner or each.partner in repeated:
+            continue
+        may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
+        told = _replaced(each, new.language, _DATELINE * may_have_date)
+        better = best[each.partner].text
+        said = {token.text for token in tokens_of(better, new.language) if better != each.text}
+        yield each, [pair for pair in told if pair[0].token.text not in said]
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -185,18 +184,10 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     Of two sources only the dead are compared.
     """
     news = _tolls_of_head(new)
-    if not news:  # most texts tell no toll
-        return
-    names = names_of(new.text, old.text)
-    of_titles = [names & words_of(side.title) for side in (new, old)]
-    if all(of_titles) and of_titles[0].isdisjoint(of_titles[1]):  # such as those of two towns
+    if not news or _name_others(new, old):  # most texts tell no toll
         return
     olds = _tolls_of_head(old)
-    # The greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours".
-    before, after = (
-        {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
-        for tolls in (olds, news)
-    )
+    before, after = map(_totals, (olds, news))
     kinds = {FigureKind.DEAD}
     if new.source == old.source != "":
         kinds = {kind for kind in FigureKind if kind < FigureKind.OTHER}
@@ -208,6 +199,11 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
         is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
         if is_new and not _is_part(kind, str(known), str(newest), new, old):
             yield kind, str(known), str(newest)
+
+
+def _totals(tolls: Iterable[Toll]) -> dict[int, Decimal]:
+    """Return the greatest toll of each kind. A lower one may be that of a part: "seven died in 24 hours"."""
+    return {each.kind: each.low for each in sorted(tolls, key=attrgetter("low")) if not each.is_increment}
 
 
 def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[Toll]) -> dict[int, Decimal]:
@@ -222,6 +218,13 @@ def _is_part(kind: int, known: str, newest: str, new: Side, old: Side) -> bool:
     told = [each.value for each in figures_of(old.title, old.text, old.language) if each.kind == kind]
     first = [each.value for each in figures_of("", new.text[:_LONGEST_HEAD], new.language) if each.kind == kind][:1]
     return newest in told or known in first
+
+
+def _name_others(new: Side, old: Side) -> bool:
+    """Decide whether both titles have names, such as those of two towns, and none of them is the same."""
+    names = names_of(new.text, old.text)
+    of_titles = [names & words_of(side.title) for side in (new, old)]
+    return all(of_titles) and of_titles[0].isdisjoint(of_titles[1])
 
 
 def _tolls_of_head(side: Side) -> list[Toll]:

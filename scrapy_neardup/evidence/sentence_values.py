@@ -27,7 +27,6 @@ from scrapy_neardup.evidence.tokens import (
 )
 from scrapy_neardup.text.folding import fold
 
-_LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _LEAST_VAGUE = 100  # "more than 300" may be 315
 _NEARLY = Decimal("0.9")
@@ -201,12 +200,17 @@ def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _may_be_misread(old: str, new: str) -> bool:
-    """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00"."""
+    """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00".
+
+    A word may be lost too: "20 million" and "20".
+    """
     digits = [DIGITS.findall(each) for each in (old, new)]
     if any(digits) and not all(digits) and _ARABIC.search(old + new):
         return True  # number words of this script are read in part
     has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])
-    return has_same and max(map(len, digits)) > 1
+    scales = all_languages().scales
+    has_lost_word = any(scales.keys().isdisjoint(each.split()) for each in (old, new))
+    return has_same and any(digits) and (has_lost_word or max(map(len, digits)) > 1)
 
 
 def _is_other_row(old: str, new: str) -> bool:
@@ -221,19 +225,13 @@ def _is_other_row(old: str, new: str) -> bool:
 
 
 def are_equal(before: Figure, after: Figure) -> bool:
-    """Decide whether two plain values are one number, or one of them is the other one, rounded.
-
-    If one is exactly a million (a lakh, a crore, a billion) times the other, a word was lost: "20 million" -> "20". But
-    a number of harmed people may rise from 1 to 1,000 within a day, and is never rounded.
-    """
+    """Decide whether two plain values are one number, or one is the other one, rounded; no number of harmed people."""
     if before.value == after.value:
         return True
     low, high = sorted((Decimal(before.value), Decimal(after.value)))
     is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
     is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
-    if not is_exact and _is_rounded(low, high):
-        return True
-    return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
+    return not is_exact and _is_rounded(low, high)
 
 
 def _is_rounded(low: Decimal, high: Decimal, digits: int = 2) -> bool:

@@ -165,10 +165,10 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, numbers, codes, language)
+    words = _Words([], raw, codes, language)
     place = 0
     while place < len(raw):
-        place = words.add(place)
+        place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
     return words.found
 
 
@@ -189,11 +189,10 @@ class _Words(NamedTuple):
 
     found: list[Token]
     raw: list[str]
-    numbers: dict[int, tuple[int, str, str]]
     codes: dict[str, str]
     language: str
 
-    def _add_number(self, place: int, end: int, value: str, mark: str) -> int:
+    def add_number(self, place: int, end: int, value: str, mark: str) -> int:
         """Add a number, or a date or time that looks like one. Return the place behind it."""
         raw = self.raw
         printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
@@ -209,9 +208,7 @@ class _Words(NamedTuple):
         return end
 
     def add(self, place: int) -> int:
-        """Add the token or number at a place. Return the place behind it."""
-        if place in self.numbers:
-            return self._add_number(place, *self.numbers[place])
+        """Add the token at a place, which is no number. Return the place behind it."""
         token = self.raw[place]
         read = _word if len(token) <= _LONGEST_WORD else _word.__wrapped__
         if token in self.codes:
