@@ -35,6 +35,7 @@ _SHARES = {
     "1/5": "fifth",
     "20%": "fifth",
 }
+_ONE = ARTICLES | {"1"}
 _MOST_PARTS = 6  # words that are written as one
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
@@ -60,21 +61,19 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     are_two = len(place.gone) == len(place.came) == 1 < len(letters)
     if are_two and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:  # "hepatitis A", "hepatitis B"
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
-    if not (place.is_content or article_for_number(place.came, place.gone)):
-        return [], len(place.came)
-    share = _share_of(place.gone)
-    if share and share == _share_of(place.came):
+    if not (place.is_content or article_for_number(place.came, place.gone)) or _is_one_share(place):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
-    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
+    _take_glued(gone, came)
+    _take_glued(came, gone)
+    _take_spellings(gone, came)
+    wording = len(place.came) - sum(each.says or each.kind not in ("name", "word") for each in came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
         found.append(
             Difference("number", printed_words(gone), f"{place.recounted.printed} {printed_words(came)}".strip())
         )
-    olds, news = _said(gone), _said(came)
-    wording += sum(each.kind in ("name", "word") for each in came) - len(news)
-    other = _other_words(olds, news, has, may_be_known=not is_alone and not place.is_swap)
+    other = _other_words(gone, came, has, may_be_known=not is_alone and not place.is_swap)
     if other is None and is_alone and not found:
         other = _word_for_word(place._replace(gone=gone, came=came), has)
     if other is not None:
@@ -82,22 +81,20 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     return found, wording
 
 
-def _share_of(tokens: Sequence[Token]) -> str:
-    """Return which share the tokens are: "a third", "1/3", "half", "50%"; "" if they are none."""
-    text = "".join(each.text for each in tokens if each.text not in (*ARTICLES, "1"))
-    return _SHARES.get(text) or next((each.value for each in said_by(text) if each.of == "share"), "")
+def _is_one_share(place: Place) -> bool:
+    """Decide whether the old and the new words are one share: "a third", "1/3"; "half", "50%"."""
+    texts = ("".join(each.text for each in side if each.text not in _ONE) for side in (place.gone, place.came))
+    old, new = (_SHARES.get(text) or next((s.value for s in said_by(text) if s.of == "share"), "") for text in texts)
+    return old == new != ""
 
 
-def _said(tokens: Sequence[Token]) -> list[Token]:
-    return [each for each in tokens if each.kind in ("name", "word") and each.says]
-
-
-def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_be_known: bool) -> Difference | None:
+def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_be_known: bool) -> Difference | None:
     """Return a name in the place of others, or another word for what happened to people.
 
     In a sentence with other words, a name that the old text has elsewhere ``may_be_known``: "Lund" for "the mayor".
     """
-    names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
+    olds, news = map(_said, (gone, came))
+    names_old, names_new = (_of_kind(side, "name") for side in (olds, news))
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
@@ -106,6 +103,10 @@ def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_
     if all(fates) and fates[0] != fates[1]:
         return Difference("word", printed_words(olds), printed_words(news))
     return None
+
+
+def _said(tokens: Sequence[Token]) -> list[Token]:
+    return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
 def _word_for_word(place: Place, has: Has) -> Difference | None:
@@ -217,24 +218,17 @@ def form_of(time: Token) -> str:
     return "month" if time.text in MONTHS else "day"
 
 
-def _take_spellings(gone: list[Token], came: list[Token]) -> int:
-    """Take the words out that are only spelled otherwise. Return how many there were."""
-    taken = 0
+def _take_spellings(gone: list[Token], came: list[Token]) -> None:
+    """Take the words out that are only spelled otherwise."""
     for token in list(came):
         like = next((each for each in gone if is_same_word(each, token)), None)
         if like is not None:
             gone.remove(like)
             came.remove(token)
-            taken += 1
-    return taken
 
 
-def _take_glued(some: list[Token], others: list[Token]) -> int:
-    """Take words out that are written together in ``others`` and apart in ``some``, or only with their initials.
-
-    Return how many there were.
-    """
-    taken = 0
+def _take_glued(some: list[Token], others: list[Token]) -> None:
+    """Take words out that are written together in ``others`` and apart in ``some``, or only with their initials."""
     glued = _glued(some)
     for token in list(others):
         may_be_short = token.says and token.kind not in FIRM
@@ -243,9 +237,7 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
                 others.remove(token)
                 del some[first:end]
                 glued = _glued(some)
-                taken += 1
                 break
-    return taken
 
 
 def _glued(tokens: Sequence[Token]) -> list[tuple[int, int, str, str]]:

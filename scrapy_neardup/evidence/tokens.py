@@ -106,9 +106,7 @@ _DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
-# of a number behind "half a"
-_LEAST_DIGITS = 4
-_MOST_DIGITS = 24
+_DIGITS_OF_LARGE = range(4, 25)  # of a number behind "half a"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
@@ -262,7 +260,7 @@ def _add_number(found: list[Token], number: Token) -> None:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
-    elif number.text.isdigit() and _LEAST_DIGITS <= len(number.text) <= _MOST_DIGITS:
+    elif number.text.isdigit() and len(number.text) in _DIGITS_OF_LARGE:
         number = _with_fraction(found, number)
     found.append(number)
 
