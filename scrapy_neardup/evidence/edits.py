@@ -116,9 +116,9 @@ def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> b
 
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
-    if not gone or len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
-        return False
-    return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
+    are_names = {each.kind for each in (*gone, *came)} == {"name"} and len(gone) == len(came)
+    ratios = (SequenceMatcher(None, old.text, new.text).ratio() for old, new in zip(gone, came, strict=False))
+    return are_names and all(ratio < _ALIKE for ratio in ratios)
 
 
 def _label(text: str, place: _Place, before: int, language: str) -> str:

@@ -67,9 +67,8 @@ class Place(NamedTuple):
     def is_other_bound(self) -> bool:
         """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
         words = (*self.gone, *self.came)
-        are_increments = all(each.text in INCREMENTS for each in words)  # "two more", "two further"
-        if not self.gone or not self.came or self.size > SHORT or are_increments:
-            return False
+        if not self.gone or not self.came or self.size > SHORT or INCREMENTS.issuperset(each.text for each in words):
+            return False  # "two more", "two further"
         old, new = ({BOUNDS[each.text] for each in side if each.text in BOUNDS} for side in (self.gone, self.came))
         are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in words)
         return old != new and bool((old and new) or are_bounds or any(self.numbers))

@@ -35,7 +35,6 @@ _SHARES = {
     "1/5": "fifth",
     "20%": "fifth",
 }
-_ONE = ARTICLES | {"1"}
 _MOST_PARTS = 6  # words that are written as one
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
@@ -83,7 +82,8 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
 def _is_one_share(place: Place) -> bool:
     """Decide whether the old and the new words are one share: "a third", "1/3"; "half", "50%"."""
-    texts = ("".join(each.text for each in side if each.text not in _ONE) for side in (place.gone, place.came))
+    ones = (*ARTICLES, "1")
+    texts = ("".join(each.text for each in side if each.text not in ones) for side in (place.gone, place.came))
     old, new = (_SHARES.get(text) or next((s.value for s in said_by(text) if s.of == "share"), "") for text in texts)
     return old == new != ""
 
@@ -131,13 +131,11 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
-    if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
-        return True
+    are_hedges = all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news))
     words = [[each.text for each in side] for side in (olds, news)]
-    if are_synonyms(*words) or ABOUT.issuperset(map("".join, words)):
-        return True
+    are_one = are_synonyms(*words) or ABOUT.issuperset(map("".join, words))
     is_source = place.before is None or place.before.text in SAY_NOTHING
-    return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
+    return are_hedges or are_one or (is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds))
 
 
 def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_only: bool) -> bool:
@@ -146,14 +144,12 @@ def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_on
     A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
     """
     kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
-    if kinds == new_kinds == {"time"} or "name" in new_kinds:
-        return True
+    is_named = kinds == new_kinds == {"time"} or "name" in new_kinds
     is_other_length = len(olds) != len(news) and not any(meaning_of(each.text) for each in (*olds, *news))
-    if ("name" in kinds or (is_other_length and not is_only)) and all(map(has, news)):
-        return True
+    is_title = ("name" in kinds or (is_other_length and not is_only)) and all(map(has, news))
     reporting = say_nothing(olds) + say_nothing(news)
     are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
-    return reporting == 2 or (reporting == 1 and not are_two_words)
+    return is_named or is_title or reporting == 2 or (reporting == 1 and not are_two_words)
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:

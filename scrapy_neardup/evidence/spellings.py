@@ -88,10 +88,12 @@ def _is_other_form(a: str, b: str) -> bool:
     In Polish a letter tells those who are missing from the dead. In Swahili "itafungwa" is closed, and "itafunguliwa"
     opened. In Hungarian a number is one word: "negyvenmilliard", "negymilliard".
     """
-    if a == b:
-        return False
     end = a[-5:]  # a number word may stand at the end of another one
-    is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
+    is_number = (
+        a != b
+        and b.endswith(end)
+        and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
+    )
     shorter, longer = sorted((a, b), key=len)
     is_dual = any(shorter + each == longer for each in _DUAL)  # "man" and "two men" in Arabic
     return is_number or is_dual or are_denied(a, b) or bool(differing(said_by(a), said_by(b)))
@@ -125,8 +127,8 @@ def _have_like_letters(a: str, b: str) -> bool:
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
     is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
-    matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
+    is_like = is_turned or SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= _SAME_LETTERS
+    return is_like and len(longer) >= 6
 
 
 def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:

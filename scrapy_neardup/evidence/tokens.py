@@ -42,8 +42,10 @@ AGENCIES = frozenset(_TABLE["agencies"].split())
 INDEFINITE, FUNCTION_WORDS, QUALIFIERS = (
     frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
 )
-_OPPOSITES = {words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")}
-CLASSES: dict[str, dict[str, str]] = _TABLE["classes"] | _OPPOSITES
+CLASSES: dict[str, dict[str, str]] = {
+    **_TABLE["classes"],
+    **{words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")},
+}
 """Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
 DENIALS: dict[str, str] = _TABLE["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
