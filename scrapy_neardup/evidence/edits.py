@@ -65,10 +65,9 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     subjects = _subjects(place, language)
     is_denied = _is_denied(gone, came, language)
     has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
-    has_sign = any(each.kind == "unit" for each in (*gone, *came))
     if subjects:
         label = _label(sentence.text, place, has_number, language)
-        told = place.sides(before=has_number and not has_sign)
+        told = place.sides(before=has_number and all(each.kind != "unit" for each in (*gone, *came)))
     else:
         label = ""
         told = _told_alone(place, is_denied=is_denied)

@@ -48,15 +48,15 @@ def _all_words() -> Iterator[tuple[str, ValueWord]]:
 
 
 @lru_cache(1)
-def _tables() -> tuple[dict[str, set[ValueWord]], dict[str, set[ValueWord]]]:
+def _tables() -> list[dict[str, frozenset[ValueWord]]]:
     """Return what words say, and what stems say: words without their last letters."""
     words = defaultdict[str, set[ValueWord]](set)
     stems = defaultdict[str, set[ValueWord]](set)
     for word, value in _all_words():
-        words[word].add(value)
-        stems[word[:-1]].add(value)
-        stems[word[:-2]].add(value)
-    return dict(words), dict(stems)
+        for form, table in ((word, words), (word[:-1], stems), (word[:-2], stems)):
+            table[form].add(value)
+    said = {frozenset(each): frozenset(each) for table in (words, stems) for each in table.values()}  # saves 7 MB
+    return [{form: said[frozenset(each)] for form, each in table.items()} for table in (words, stems)]
 
 
 @lru_cache(1 << 14)
@@ -67,19 +67,19 @@ def said_by(word: str, language: str = "") -> frozenset[ValueWord]:
     return frozenset(fates | _values_of(word, language))
 
 
-def _values_of(word: str, language: str) -> set[ValueWord]:
+def _values_of(word: str, language: str) -> frozenset[ValueWord]:
     words, stems = _tables()
     bare = _bare(word, language)
     if found := words.get(word) or words.get(bare):
         return found
     if language == "en" and word.isascii():  # a general is no January, and roses are no rise
-        return set()
+        return frozenset()
     if found := next(
         filter(None, (words.get(form) or stems.get(form) for form in (*_forms(word), *_forms(bare)))), None
     ):
         return found
     halves = [(word[:at], word[at:].removeprefix("s")) for at in range(4, len(word) - 3)]  # "Montagabend"
-    return set[ValueWord]().union(*(words[a] | words[b] for a, b in halves if a in words and b in words))
+    return frozenset[ValueWord]().union(*(words[a] | words[b] for a, b in halves if a in words and b in words))
 
 
 def _bare(word: str, language: str) -> str:
