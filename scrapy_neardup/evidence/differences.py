@@ -266,18 +266,16 @@ def _is_partner_by_accident(
     new: Sequence[Token], old: Sequence[Token], places: Sequence[Place], known: BothTexts
 ) -> bool:
     """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
-    if len(new) > _SHORT_SENTENCE or 2 * len(new) > len(old):
-        return False
-    return any(each.says and not known.has(each) for place in places for each in place.came)
+    is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
+    return is_short and any(each.says and not known.has(each) for place in places for each in place.came)
 
 
 def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
     """Return whether the sentences, of which a share is equal, differ in one place only."""
     is_one = len(places) == 1 and not has_moved
-    if not places or not (is_one or places[0].is_only):
-        return False
-    is_like = places[0].is_only or places[0].size <= SHORT
-    return equal >= (HALF if is_like else NEAR)
+    is_only = any(each.is_only for each in places)
+    is_like = is_only or all(each.size <= SHORT for each in places)
+    return bool(places) and (is_one or is_only) and equal >= (HALF if is_like else NEAR)
 
 
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_title: bool) -> bool:
@@ -286,9 +284,8 @@ def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_ti
         return False
     place = places[0]
     is_told = all(each.kind == "word" and known.has(each) for each in place.came)
-    if is_told and not any(meaning_of(each.text) for each in (*place.gone, *place.came)):
-        return True
-    return len(places) > 1 or place.size >= SHORT or equal < NEAR
+    is_toll = any(meaning_of(each.text) for each in (*place.gone, *place.came))
+    return (is_told and not is_toll) or len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
 def _count_firm(places: Sequence[Place]) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from scrapy_neardup.text.display import one_line
 _LONGEST = 4  # words; twice as many beside "not"
 _LONGEST_LINE = 120  # characters of a change that is told
 _ALIKE = 0.5  # of the letters of two names
-_WITHIN = 4  # characters on either side that may be of the same word
+_WITHIN = 4  # characters of a word of a script without spaces
 
 
 class Change(NamedTuple):
@@ -65,14 +65,14 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     subjects = _subjects(place, language)
     is_denied = _is_denied(gone, came, language)
     has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
-    has_sign = any(each.kind == "unit" for each in (*gone, *came))
-    if subjects and not (is_denied and subjects.isdisjoint(VALUES)):
+    if subjects:
         label = _label(sentence.text, place, has_number, language)
-        told = place.sides(before=has_number and not has_sign)
+        told = place.sides(before=has_number and all(each.kind != "unit" for each in (*gone, *came)))
     else:
         label = ""
         told = _told_alone(place, is_denied=is_denied)
-    if not told or max(map(len, told)) > _LONGEST + is_denied * _LONGEST:
+    longest = _LONGEST * (1 + is_denied) * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
+    if not told or max(map(len, told)) > longest:
         return None
     is_toll = has_number and "fate" in subjects
     is_figure = is_toll or not subjects.isdisjoint(VALUES)
@@ -96,7 +96,9 @@ def _subjects(place: _Place, language: str) -> set[str]:
     if any(each.kind == "number" for each in (*gone, *came)):
         return {"share"} if article_for_number(gone, came) or article_for_number(came, gone) else set()
     around = _WITHIN * any(map(is_unspaced, (*gone, *came)))
-    return differing(*(said_in(side, language) for side in place.sides(around, around)))
+    found = differing(*(said_in(side, language) for side in place.sides(around, around)))
+    denials = {any(each.kind == "negation" for each in side) for side in (gone, came)}
+    return found if len(denials) == 1 else found & VALUES  # "did not accept" and "rejected" say the same
 
 
 def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> bool:
@@ -113,9 +115,9 @@ def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> b
 
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
-    if not gone or len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
-        return False
-    return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
+    are_names = {each.kind for each in (*gone, *came)} == {"name"} and len(gone) == len(came)
+    ratios = (SequenceMatcher(None, old.text, new.text).ratio() for old, new in zip(gone, came, strict=False))
+    return are_names and all(ratio < _ALIKE for ratio in ratios)
 
 
 def _label(text: str, place: _Place, before: int, language: str) -> str:

@@ -20,7 +20,6 @@ from scrapy_neardup.evidence.tokens import (
     QUALIFIERS,
     Token,
     is_unspaced,
-    piece_of,
 )
 from scrapy_neardup.evidence.value_words import differing, said_in
 
@@ -80,13 +79,12 @@ class Place(NamedTuple):
     @property
     def is_other_bound(self) -> bool:
         """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
-        if not self.gone or not self.came or self.size > SHORT:
-            return False
-        words = [{each.text for each in side} & BOUNDS.keys() for side in (self.gone, self.came)]
-        old, new = ({BOUNDS[word] for word in side} for side in words)
-        is_more = words[0] | words[1] <= INCREMENTS and len(self.gone) == len(self.came)  # "two more", "two further"
-        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in (*self.gone, *self.came))
-        return old != new and bool((old and new) or (not is_more and (are_bounds or any(self.numbers))))
+        words = (*self.gone, *self.came)
+        if not self.gone or not self.came or self.size > SHORT or INCREMENTS.issuperset(each.text for each in words):
+            return False  # "two more", "two further"
+        old, new = ({BOUNDS[each.text] for each in side if each.text in BOUNDS} for side in (self.gone, self.came))
+        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in words)
+        return old != new and bool((old and new) or are_bounds or any(self.numbers))
 
     @property
     def has_another_sense(self) -> bool:
@@ -103,8 +101,7 @@ class Place(NamedTuple):
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:
             return True
-        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
-        return self.size <= SHORT and is_left_out
+        return self.size <= SHORT and any(each.kind == "negation" for each in self.gone)
 
 
 def find_places(

@@ -4,11 +4,10 @@ Words are recognised by their letters, and names by their skeleton (see ``names`
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
@@ -17,10 +16,7 @@ from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
 from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
 
 _TABLE: dict[str, Any] = read_table("wording.json")
-_SYNONYMS = defaultdict[str, set[int]](set)  # the groups of a word, which may be several words without their spaces
-for _number, _words in enumerate(_TABLE["synonyms"].split("|")):
-    for _word in _words.split():
-        _SYNONYMS[_word].add(_number)
+_SYNONYMS = {pair for words in _TABLE["synonyms"].split("|") for pair in permutations(words.split(), 2)}
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
 # Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
@@ -80,8 +76,7 @@ def _are_one_name(a: str, b: str) -> bool:
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
     """Return whether words say the same one after the other, as "began" and "started" do."""
-    groups = [_SYNONYMS.get("".join(words), set()) for words in (olds, news)]
-    if not groups[0].isdisjoint(groups[1]):
+    if ("".join(olds), "".join(news)) in _SYNONYMS:
         return True
     cuts = product(range(1, len(olds)), range(1, len(news)))
     return any(are_synonyms(olds[:a], news[:b]) and are_synonyms(olds[a:], news[b:]) for a, b in cuts)
@@ -93,10 +88,12 @@ def _is_other_form(a: str, b: str) -> bool:
     In Polish a letter tells those who are missing from the dead. In Swahili "itafungwa" is closed, and "itafunguliwa"
     opened. In Hungarian a number is one word: "negyvenmilliard", "negymilliard".
     """
-    if a == b:
-        return False
     end = a[-5:]  # a number word may stand at the end of another one
-    is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
+    is_number = (
+        a != b
+        and b.endswith(end)
+        and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
+    )
     shorter, longer = sorted((a, b), key=len)
     is_dual = any(shorter + each == longer for each in _DUAL)  # "man" and "two men" in Arabic
     return is_number or is_dual or are_denied(a, b) or bool(differing(said_by(a), said_by(b)))
@@ -130,8 +127,8 @@ def _have_like_letters(a: str, b: str) -> bool:
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
     is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
-    matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
+    is_like = is_turned or SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= _SAME_LETTERS
+    return is_like and len(longer) >= 6
 
 
 def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:
