@@ -80,18 +80,13 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
-        if is_like and each.partner and each.partner not in repeated:
-            may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
-            told = _replaced(each, new.language, _DATELINE if may_have_date else 0)
-            said = _words_of_better(each, best[each.partner], new.language)
-            yield each, [pair for pair in told if pair[0].token.text not in said]
-
-
-def _words_of_better(sentence: Sentence, better: Sentence, language: str) -> set[str]:
-    """Return the words of the sentence that has most of a partner, none if it is the sentence itself."""
-    if better.text == sentence.text:
-        return set()
-    return {token.text for token in tokens_of(better.text, language)}
+        if not is_like or not each.partner or each.partner in repeated:
+            continue
+        may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
+        told = _replaced(each, new.language, _DATELINE * may_have_date)
+        better = best[each.partner].text
+        said = {token.text for token in tokens_of(better, new.language) if better != each.text}
+        yield each, [pair for pair in told if pair[0].token.text not in said]
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:

@@ -24,6 +24,7 @@ from scrapy_neardup.evidence.page_lines import (
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
 from scrapy_neardup.evidence.tokens import FIRM, VERBS, Token, signs_of, tokens_of
+from scrapy_neardup.evidence.value_words import differing, said_in
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
@@ -209,7 +210,7 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
         old = tokens_of(aligned.partner, known.language, known.names)
-        found = find_places(new, old, is_only=known.has_one_edit, has_names=bool(known.names))
+        found = find_places(new, old, known.language, is_only=known.has_one_edit, has_names=bool(known.names))
         if found[1]:
             return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
@@ -236,16 +237,20 @@ def _partners(
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     numbers = _count_firm(places)
-    differences: list[Difference] = []
     found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
     held += sum(each[-1] for each in found_at)
-    for place, differing, _ in found_at:
-        is_in_place = (is_alone or held >= IN_PLACE * len(new)) and _is_value(place, *numbers)
-        is_swapped = place.is_swap and equal >= FORM * longest
-        differences += (
-            each._replace(is_in_place=is_in_place, is_swapped=is_swapped, is_alone=counts_alone) for each in differing
+    are_values = is_alone or held >= IN_PLACE * len(new)
+    differences = [
+        each._replace(
+            is_in_place=are_values and _is_value(place, *numbers),
+            is_swapped=place.is_swap and equal >= FORM * longest,
+            is_alone=counts_alone,
         )
-    differences += _other_verbs(places, known.language, is_asked=counts_alone and not differences)
+        for place, found_in_it, _ in found_at
+        for each in found_in_it
+    ]
+    is_like = counts_alone or (equal >= NEAR * longest and not is_title)
+    differences += _of_whole_sentence(places, known.language, is_asked=is_like and not differences)
     words = max(1, len(new))
     if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
         return Sentence(aligned.text, "", words, 0)
@@ -261,18 +266,16 @@ def _is_partner_by_accident(
     new: Sequence[Token], old: Sequence[Token], places: Sequence[Place], known: BothTexts
 ) -> bool:
     """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
-    if len(new) > _SHORT_SENTENCE or 2 * len(new) > len(old):
-        return False
-    return any(each.says and not known.has(each) for place in places for each in place.came)
+    is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
+    return is_short and any(each.says and not known.has(each) for place in places for each in place.came)
 
 
 def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
     """Return whether the sentences, of which a share is equal, differ in one place only."""
     is_one = len(places) == 1 and not has_moved
-    if not places or not (is_one or places[0].is_only):
-        return False
-    is_like = places[0].is_only or places[0].size <= SHORT
-    return equal >= (HALF if is_like else NEAR)
+    is_only = any(each.is_only for each in places)
+    is_like = is_only or all(each.size <= SHORT for each in places)
+    return bool(places) and (is_one or is_only) and equal >= (HALF if is_like else NEAR)
 
 
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_title: bool) -> bool:
@@ -281,9 +284,8 @@ def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_ti
         return False
     place = places[0]
     is_told = all(each.kind == "word" and known.has(each) for each in place.came)
-    if is_told and not any(meaning_of(each.text) for each in (*place.gone, *place.came)):
-        return True
-    return len(places) > 1 or place.size >= SHORT or equal < NEAR
+    is_toll = any(meaning_of(each.text) for each in (*place.gone, *place.came))
+    return (is_told and not is_toll) or len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
 def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
@@ -294,26 +296,33 @@ def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
     return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)
 
 
-def _other_verbs(places: Sequence[Place], language: str, *, is_asked: bool) -> Iterator[Difference]:
-    """Yield how a verb differs: another tense, or who did it to whom. It is asked only of otherwise equal sentences.
+def _of_whole_sentence(places: Sequence[Place], language: str, *, is_asked: bool) -> Iterator[Difference]:
+    """Yield what differs only if all places of an otherwise equal sentence are seen together: a verb, an opposite.
 
-    "Resigned" and "will resign" are two forms of one word, and so are "beat" and "was beaten by". The words and endings
-    that tell them apart are in ``wording.json``, by language: words of the future, "by", "was", endings of the past,
-    and those of the present and the future.
+    "They also got one" and "only they got one" differ in two places. "Resigned" and "will resign" are two forms of one
+    word, and so are "beat" and "was beaten by". The words and endings that tell these apart are in ``wording.json``, by
+    language: words of the future, "by", "was", endings of the past, and those of the present and the future.
     """
-    if not is_asked or language not in VERBS:
-        return
-    future, by, was, past, coming = VERBS[language]
     gone = [*chain.from_iterable(place.gone for place in places)]
     came = [*chain.from_iterable(place.came for place in places)]
+    if not is_asked:
+        return
+    if differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language):
+        yield Difference("word", printed_words(gone), printed_words(came), is_alone=True)
+
+
+def _is_other_verb(gone: Sequence[Token], came: Sequence[Token], language: str) -> bool:
+    """Decide whether a verb has another tense, or another one did it."""
+    if language not in VERBS:
+        return False
+    future, by, was, past, coming = VERBS[language]
     olds, news = ({each.text for each in side} for side in (gone, came))
     is_future = future.isdisjoint(olds) != future.isdisjoint(news)
     # "Was beaten by", unless names moved too: "A beat B", "B was beaten by A".
     is_turned = by.isdisjoint(olds) != by.isdisjoint(news) and was.isdisjoint(olds) != was.isdisjoint(news)
     is_moved = any(each.says for each in gone if each.text in news)
     pairs = [*product(olds, news), *product(news, olds)]
-    if is_future or (is_turned and not is_moved) or any(_are_tenses(a, b, past, coming) for a, b in pairs):
-        yield Difference("word", printed_words(gone), printed_words(came), is_alone=True)
+    return is_future or (is_turned and not is_moved) or any(_are_tenses(a, b, past, coming) for a, b in pairs)
 
 
 def _are_tenses(past: str, coming: str, past_endings: frozenset[str], endings: frozenset[str]) -> bool:

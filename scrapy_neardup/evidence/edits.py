@@ -5,21 +5,21 @@ Other words are not told: of those that stand in the place of others on real pag
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import takewhile
+from itertools import chain, product, takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import Sentence
 from scrapy_neardup.evidence.replacements import article_for_number
-from scrapy_neardup.evidence.sentence_values import as_printed, equal_words
-from scrapy_neardup.evidence.spellings import begin_alike
-from scrapy_neardup.evidence.tokens import Token, is_unspaced, tokens_of
-from scrapy_neardup.evidence.value_words import VALUES, differing, said_in
+from scrapy_neardup.evidence.sentence_values import as_printed, equal_words, is_small
+from scrapy_neardup.evidence.spellings import begin_alike, is_same_word
+from scrapy_neardup.evidence.tokens import QUALIFIERS, Token, is_unspaced, tokens_of
+from scrapy_neardup.evidence.value_words import VALUES, are_denied, differing, said_in
 from scrapy_neardup.text.display import one_line
 
-_LONGEST = 4  # words
+_LONGEST = 4  # words; twice as many beside "not"
 _LONGEST_LINE = 120  # characters of a change that is told
 _ALIKE = 0.5  # of the letters of two names
-_WITHIN = 4  # characters on either side that may be of the same word
+_WITHIN = 4  # characters of a word of a script without spaces
 
 
 class Change(NamedTuple):
@@ -62,24 +62,32 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     start = begin_alike(*rows)
     place = _Place(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
     gone, came = place.sides()
-    if max(len(gone), len(came)) > _LONGEST:
-        return None
     subjects = _subjects(place, language)
+    is_denied = _is_denied(gone, came, language)
     has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
-    has_sign = any(each.kind == "unit" for each in (*gone, *came))
-    label = ""
     if subjects:
         label = _label(sentence.text, place, has_number, language)
-        told = place.sides(before=has_number and not has_sign)
-    elif _are_other_names(gone, came):
-        told = [gone, came]
-    elif [each.kind for each in (*gone, *came)] == ["negation"]:
-        told = place.sides(before=not place.behind, behind=1)  # a word beside "not"
+        told = place.sides(before=has_number and all(each.kind != "unit" for each in (*gone, *came)))
     else:
+        label = ""
+        told = _told_alone(place, is_denied=is_denied)
+    longest = _LONGEST * (1 + is_denied) * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
+    if not told or max(map(len, told)) > longest:
         return None
     is_toll = has_number and "fate" in subjects
     is_figure = is_toll or not subjects.isdisjoint(VALUES)
     return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
+
+
+def _told_alone(place: _Place, *, is_denied: bool) -> list[Sequence[Token]]:
+    """Return what is told without a label: another name, or a word beside "not" or "deputy"."""
+    gone, came = place.sides()
+    words = [*gone, *came]
+    if _are_other_names(gone, came) or (is_denied and gone and came):
+        return [gone, came]
+    if is_denied or (not (gone and came) and all(each.text in QUALIFIERS for each in words)):
+        return place.sides(before=not place.behind, behind=1 + is_unspaced(words[0]))
+    return []
 
 
 def _subjects(place: _Place, language: str) -> set[str]:
@@ -88,14 +96,28 @@ def _subjects(place: _Place, language: str) -> set[str]:
     if any(each.kind == "number" for each in (*gone, *came)):
         return {"share"} if article_for_number(gone, came) or article_for_number(came, gone) else set()
     around = _WITHIN * any(map(is_unspaced, (*gone, *came)))
-    return differing(*(said_in(side, language) for side in place.sides(around, around)))
+    found = differing(*(said_in(side, language) for side in place.sides(around, around)))
+    denials = {any(each.kind == "negation" for each in side) for side in (gone, came)}
+    return found if len(denials) == 1 else found & VALUES  # "did not accept" and "rejected" say the same
+
+
+def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> bool:
+    """Decide whether one side denies what the other one says: "not open", "open"; "no risk", "great risk"."""
+    denials = [any(each.kind == "negation" for each in side) for side in (gone, came)]
+    sides = [[each for each in side if not is_small(each) and each.kind != "negation"] for side in (gone, came)]
+    denied = [(a, b) for a, b in product(*sides) if are_denied(a.text, b.text, language)]
+    pairs = [*denied, *(pair for pair in product(*sides) if is_same_word(*pair))]
+    known = set(chain.from_iterable(pairs))
+    others = [each for each in chain(*sides) if each not in known and each.kind not in ("quantity", "number")]
+    # Beside "not" a word may be gone or added, and "nobody" may be "many". "Not accepted" and "rejected" say the same.
+    return (denials[0] != denials[1]) != bool(denied) and len(others) <= 1 + bool(pairs)
 
 
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
-    if not gone or len(gone) != len(came) or any(each.kind != "name" for each in (*gone, *came)):
-        return False
-    return all(SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=True))
+    are_names = {each.kind for each in (*gone, *came)} == {"name"} and len(gone) == len(came)
+    ratios = (SequenceMatcher(None, old.text, new.text).ratio() for old, new in zip(gone, came, strict=False))
+    return are_names and all(ratio < _ALIKE for ratio in ratios)
 
 
 def _label(text: str, place: _Place, before: int, language: str) -> str:

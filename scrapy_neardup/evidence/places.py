@@ -17,12 +17,11 @@ from scrapy_neardup.evidence.tokens import (
     FIRM,
     FUNCTION_WORDS,
     INCREMENTS,
-    OPPOSITES,
     QUALIFIERS,
     Token,
     is_unspaced,
-    piece_of,
 )
+from scrapy_neardup.evidence.value_words import differing, said_in
 
 _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
@@ -40,6 +39,7 @@ class Place(NamedTuple):
     before: Token | None  # the word before the place, None at the beginning of the sentence and behind a comma
     is_only: bool  # whether no other sentence of the text is reworded
     numbers: tuple[Token | None, Token | None] = (None, None)  # that stand next to the place in both sentences
+    behind: Sequence[Token] = ()  # the character behind the place, in a script without spaces
 
     @property
     def recounted(self) -> Token | None:
@@ -56,8 +56,14 @@ class Place(NamedTuple):
 
     @property
     def is_dateline(self) -> bool:
-        are_names = all(each.kind == "time" or each.kind not in FIRM for each in self.came)
+        are_names = all(each.kind == "time" or each.kind not in FIRM for each in self.came) and not self.is_qualified
         return self.before is None and not self.gone and len(self.came) <= 5 and are_names
+
+    @property
+    def is_qualified(self) -> bool:
+        """Return whether only a word such as "deputy", "former", "alleged" or "only" came or is gone."""
+        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
+        return has_qualifier and not (self.gone and self.came) and self.size < SHORT
 
     @property
     def is_swap(self) -> bool:
@@ -66,22 +72,19 @@ class Place(NamedTuple):
 
     @property
     def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite, such as "before" and "after"."""
-        if not self.gone or not self.came or self.size > 2:
-            return False
-        pairs = [{old.text, new.text} for old in self.gone for new in self.came if old.text != new.text]
-        return any(pair <= words for pair in pairs for words in OPPOSITES)
+        """Return whether a word became its opposite, such as "before" and "after"."""
+        sides = (said_in([*side, *self.behind], "") for side in (self.gone, self.came))
+        return self.size <= 2 and bool(differing(*sides))
 
     @property
     def is_other_bound(self) -> bool:
         """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
-        if not self.gone or not self.came or self.size > SHORT:
-            return False
-        words = [{each.text for each in side} & BOUNDS.keys() for side in (self.gone, self.came)]
-        old, new = ({BOUNDS[word] for word in side} for side in words)
-        is_more = words[0] | words[1] <= INCREMENTS and len(self.gone) == len(self.came)  # "two more", "two further"
-        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in (*self.gone, *self.came))
-        return old != new and bool((old and new) or (not is_more and (are_bounds or any(self.numbers))))
+        words = (*self.gone, *self.came)
+        if not self.gone or not self.came or self.size > SHORT or INCREMENTS.issuperset(each.text for each in words):
+            return False  # "two more", "two further"
+        old, new = ({BOUNDS[each.text] for each in side if each.text in BOUNDS} for side in (self.gone, self.came))
+        are_bounds = all(each.text in BOUNDS or each.text in ABOUT for each in words)
+        return old != new and bool((old and new) or are_bounds or any(self.numbers))
 
     @property
     def has_another_sense(self) -> bool:
@@ -89,11 +92,8 @@ class Place(NamedTuple):
         is_money = any(each.kind == "unit" or each.text in BEFORE_MONEY for each in self.came)
         # No word has one letter in these scripts, so it became another word.
         is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < "\u3040"
-        # Only a word such as "deputy", "former" or "alleged" came or is gone.
-        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
-        is_qualified = has_qualifier and not (self.gone and self.came) and self.size < SHORT
         is_added = not self.gone and (is_letter or (is_money and self.is_only))
-        return is_added or is_qualified or self.is_opposite or self.is_other_bound
+        return is_added or self.is_qualified or self.is_opposite or self.is_other_bound
 
     @property
     def is_content(self) -> bool:
@@ -101,12 +101,11 @@ class Place(NamedTuple):
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:
             return True
-        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
-        return self.size <= SHORT and is_left_out
+        return self.size <= SHORT and any(each.kind == "negation" for each in self.gone)
 
 
 def find_places(
-    new: Sequence[Token], old: Sequence[Token], *, is_only: bool, has_names: bool
+    new: Sequence[Token], old: Sequence[Token], language: str = "", *, is_only: bool, has_names: bool
 ) -> tuple[list[Place], int, bool]:
     """Return the places where two partners differ, how many new words are equal, and whether any of these moved.
 
@@ -119,7 +118,7 @@ def find_places(
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
     may_be_names = not has_names or any(each.kind == "name" for each in new)
-    swap = _swap(operations, new, old, may_be_names=may_be_names) if is_only else None
+    swap = _swap(operations, new, old, language, may_be_names=may_be_names) if is_only else None
     if swap:
         return [swap], len(new) - len(swap.came), False
     moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
@@ -144,13 +143,14 @@ def _places(
         before = None if start == 0 or new[start - 1].closes else new[start - 1]
         may_deny = any(each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT])
         is_denial = len(operations) == 1 and may_deny
-        if came or is_inside or is_denial:  # "not" is the last word in some languages
-            places.append(Place(gone, came, before, is_only, _numbers_beside(new, start, stop)))
+        if came or is_inside or is_denial or is_only:  # "not" is the last word in some languages
+            behind = [*filter(is_unspaced, new[stop : stop + 1])]
+            places.append(Place(gone, came, before, is_only, _numbers_beside(new, start, stop), behind))
     return places
 
 
 def _swap(
-    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], *, may_be_names: bool
+    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], language: str, *, may_be_names: bool
 ) -> Place | None:
     """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A"."""
     if len(operations) < 2 or len(new) != len(old):
@@ -163,7 +163,7 @@ def _swap(
         if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
             # Not "said Lund", "Lund said", and not "open soon", "soon open".
             is_of_two = len(olds) == 2 and all(each.says for each in gone) and may_be_names
-            is_swapped = is_of_two or not CONJUNCTIONS.issuperset(between)
+            is_swapped = is_of_two or not CONJUNCTIONS.get(language, frozenset()).issuperset(between)
             return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True) if is_swapped else None
     return None
 

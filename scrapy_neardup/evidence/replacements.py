@@ -20,12 +20,21 @@ from scrapy_neardup.evidence.tokens import (
     Token,
     TokenKind,
     is_unspaced,
-    piece_of,
     say_nothing,
 )
+from scrapy_neardup.evidence.value_words import said_by, said_in
 
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
+_SHARES = {
+    "1/2": "half",
+    "50%": "half",
+    "1/3": "third",
+    "1/4": "quarter",
+    "25%": "quarter",
+    "1/5": "fifth",
+    "20%": "fifth",
+}
 _MOST_PARTS = 6  # words that are written as one
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
@@ -51,18 +60,19 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     are_two = len(place.gone) == len(place.came) == 1 < len(letters)
     if are_two and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:  # "hepatitis A", "hepatitis B"
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
-    if not (place.is_content or article_for_number(place.came, place.gone)):
+    if not (place.is_content or article_for_number(place.came, place.gone)) or _is_one_share(place):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
-    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
+    _take_glued(gone, came)
+    _take_glued(came, gone)
+    _take_spellings(gone, came)
+    wording = len(place.came) - sum(each.says or each.kind not in ("name", "word") for each in came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
         found.append(
             Difference("number", printed_words(gone), f"{place.recounted.printed} {printed_words(came)}".strip())
         )
-    olds, news = _said(gone), _said(came)
-    wording += sum(each.kind in ("name", "word") for each in came) - len(news)
-    other = _other_words(olds, news, has, may_be_known=not is_alone and not place.is_swap)
+    other = _other_words(gone, came, has, may_be_known=not is_alone and not place.is_swap)
     if other is None and is_alone and not found:
         other = _word_for_word(place._replace(gone=gone, came=came), has)
     if other is not None:
@@ -70,24 +80,33 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     return found, wording
 
 
-def _said(tokens: Sequence[Token]) -> list[Token]:
-    return [each for each in tokens if each.kind in ("name", "word") and each.says]
+def _is_one_share(place: Place) -> bool:
+    """Decide whether the old and the new words are one share: "a third", "1/3"; "half", "50%"."""
+    ones = (*ARTICLES, "1")
+    texts = ("".join(each.text for each in side if each.text not in ones) for side in (place.gone, place.came))
+    old, new = (_SHARES.get(text) or next((s.value for s in said_by(text) if s.of == "share"), "") for text in texts)
+    return old == new != ""
 
 
-def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_be_known: bool) -> Difference | None:
+def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_be_known: bool) -> Difference | None:
     """Return a name in the place of others, or another word for what happened to people.
 
     In a sentence with other words, a name that the old text has elsewhere ``may_be_known``: "Lund" for "the mayor".
     """
-    names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
+    olds, news = map(_said, (gone, came))
+    names_old, names_new = (_of_kind(side, "name") for side in (olds, news))
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
     # What happened to people: "injured" in the place of "dead".
-    meanings = [{found.kind for each in side if (found := meaning_of(each.text))} for side in (olds, news)]
-    if all(meanings) and meanings[0] != meanings[1]:
+    fates = [{each for each in said_in(side, "") if each.of == "fate"} for side in (olds, news)]
+    if all(fates) and fates[0] != fates[1]:
         return Difference("word", printed_words(olds), printed_words(news))
     return None
+
+
+def _said(tokens: Sequence[Token]) -> list[Token]:
+    return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
 def _word_for_word(place: Place, has: Has) -> Difference | None:
@@ -112,13 +131,11 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
-    if all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news)):
-        return True
-    joined = ["".join(each.text for each in side) for side in (olds, news)]
-    if are_synonyms(*joined) or ABOUT.issuperset(joined):
-        return True
+    are_hedges = all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news))
+    words = [[each.text for each in side] for side in (olds, news)]
+    are_one = are_synonyms(*words) or ABOUT.issuperset(map("".join, words))
     is_source = place.before is None or place.before.text in SAY_NOTHING
-    return is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds)
+    return are_hedges or are_one or (is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds))
 
 
 def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_only: bool) -> bool:
@@ -127,14 +144,12 @@ def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_on
     A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
     """
     kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
-    if kinds == new_kinds == {"time"} or "name" in new_kinds:
-        return True
+    is_named = kinds == new_kinds == {"time"} or "name" in new_kinds
     is_other_length = len(olds) != len(news) and not any(meaning_of(each.text) for each in (*olds, *news))
-    if ("name" in kinds or (is_other_length and not is_only)) and all(map(has, news)):
-        return True
+    is_title = ("name" in kinds or (is_other_length and not is_only)) and all(map(has, news))
     reporting = say_nothing(olds) + say_nothing(news)
     are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
-    return reporting == 2 or (reporting == 1 and not are_two_words)
+    return is_named or is_title or reporting == 2 or (reporting == 1 and not are_two_words)
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
@@ -156,9 +171,6 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
         yield from _in_turn((), denies, has)
     elif not denies and len(gone) <= SHORT:  # one "not" in the place of another says the same
         yield Difference("negation", denied[0].printed, "")
-    pieces = piece_of(gone), piece_of(came)
-    if pieces[0] != pieces[1]:
-        yield Difference(next(each.kind for each in pieces if each), printed_words(gone), printed_words(came))
     yield from _times_and_units(gone, came)
 
 
@@ -202,24 +214,26 @@ def form_of(time: Token) -> str:
     return "month" if time.text in MONTHS else "day"
 
 
-def _take_spellings(gone: list[Token], came: list[Token]) -> int:
-    """Take the words out that are only spelled otherwise. Return how many there were."""
-    taken = 0
-    for token in list(came):
-        like = next((each for each in gone if is_same_word(each, token)), None)
-        if like is not None:
-            gone.remove(like)
-            came.remove(token)
-            taken += 1
-    return taken
+def _take_spellings(gone: list[Token], came: list[Token]) -> None:
+    """Take the words out that are only spelled otherwise.
 
-
-def _take_glued(some: list[Token], others: list[Token]) -> int:
-    """Take words out that are written together in ``others`` and apart in ``some``, or only with their initials.
-
-    Return how many there were.
+    If words with other endings changed places, somebody else did it: "from Lisbon to Dakar", "from Dakar to Lisbon".
     """
-    taken = 0
+    left = list(gone)
+    pairs = []
+    for token in came:
+        like = next((each for each in left if is_same_word(each, token)), None)
+        if like is not None:
+            left.remove(like)
+            pairs.append((like, token))
+    order = [gone.index(like) for like, token in pairs if like.text != token.text and token.says]
+    for like, token in pairs if order == sorted(order) else ():
+        gone.remove(like)
+        came.remove(token)
+
+
+def _take_glued(some: list[Token], others: list[Token]) -> None:
+    """Take words out that are written together in ``others`` and apart in ``some``, or only with their initials."""
     glued = _glued(some)
     for token in list(others):
         may_be_short = token.says and token.kind not in FIRM
@@ -228,9 +242,7 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
                 others.remove(token)
                 del some[first:end]
                 glued = _glued(some)
-                taken += 1
                 break
-    return taken
 
 
 def _glued(tokens: Sequence[Token]) -> list[tuple[int, int, str, str]]:

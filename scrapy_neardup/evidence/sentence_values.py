@@ -27,7 +27,6 @@ from scrapy_neardup.evidence.tokens import (
 )
 from scrapy_neardup.text.folding import fold
 
-_LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _LEAST_VAGUE = 100  # "more than 300" may be 315
 _NEARLY = Decimal("0.9")
@@ -64,11 +63,12 @@ class Value(NamedTuple):
 
 
 def values_of(text: str, tokens: Sequence[Token], *, crosses: bool, dateline: int) -> list[Value]:
-    """Return the values of a sentence, but no date in the first words, which may be its ``dateline``.
+    """Return the values of a sentence, but no date in the first words, which may be its ``dateline`` if it has a comma.
 
     The words before a value may stand before a comma only if it ``crosses``.
     """
     figures = [*find_figures(text)]
+    dateline *= any(each.closes for each in tokens[:dateline])
     found = []
     for at, token in enumerate(tokens):
         if token.kind not in _READ or (at < dateline and token.kind == "time"):
@@ -98,8 +98,9 @@ def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], 
     token, end = tokens[at], at + 1
     if token.kind == "time":
         return _date_at(tokens, at)
+    value = token._replace(printed=token.value)
     if not DIGITS.search(token.printed):
-        token = token._replace(printed=token.value)
+        token = value
     following = tokens[end] if tokens[end:] else token
     if following.kind == "unit":
         is_sign = following.text != "%" and CURRENCIES.keys().isdisjoint(token.printed.split())
@@ -109,7 +110,7 @@ def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], 
         return at, end + 1, [token, following], UNITS[following.text]
     if at and tokens[at - 1].text in BEFORE_MONEY:
         return at - 1, end, [tokens[at - 1], token], tokens[at - 1].text
-    return at, end, [token._replace(printed=token.value)], ""
+    return at, end, [value], ""
 
 
 def _date_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
@@ -184,12 +185,12 @@ def _is_other_date(old: Value, new: Value) -> bool:
 
     Each text has its own "today (21)".
     """
-    if all(each.before and each.before[0].text in DAYS for each in (old, new)):
-        return False
+    are_today = all(each.before and each.before[0].text in DAYS for each in (old, new))
     olds, news = _parts_of_date(old.shown), _parts_of_date(new.shown)
     gone = [each for each in olds if not any(is_same_word(each, other) for other in news)]
     came = [each for each in news if not any(is_same_word(each, other) for other in olds)]
-    return any(form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))
+    likes = (form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))
+    return not are_today and any(likes)
 
 
 def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
@@ -199,39 +200,38 @@ def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _may_be_misread(old: str, new: str) -> bool:
-    """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00"."""
+    """Decide whether one number may be the other one: "13,1" and "1,13", as some sites print it; "300" and "3.00".
+
+    A word may be lost too: "20 million" and "20".
+    """
     digits = [DIGITS.findall(each) for each in (old, new)]
-    if any(digits) and not all(digits) and _ARABIC.search(old + new):
-        return True  # number words of this script are read in part
+    # Number words of this script are read in part.
+    is_part = any(digits) and not all(digits) and _ARABIC.search(old + new) is not None
     has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])
-    return has_same and max(map(len, digits)) > 1
+    scales = all_languages().scales
+    has_lost_word = any(scales.keys().isdisjoint(each.split()) for each in (old, new))
+    return is_part or (has_same and any(digits) and (has_lost_word or max(map(len, digits)) > 1))
 
 
 def _is_other_row(old: str, new: str) -> bool:
     """Decide the same for values that are no plain numbers: scores, ranges, codes, and words such as "dozens"."""
     has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old, new))
-    if is_plain(old) != is_plain(new) and has_part:
-        return False  # "two thirds" -> "half"; "millions" is what is left of a number in words
+    # "Two thirds" -> "half"; "millions" is what is left of a number in words.
+    is_part = is_plain(old) != is_plain(new) and has_part
     # If one row only has more numbers than the other, only one text has these figures. "2 a 0" is the score 2-0.
     is_of_scores = ("-" in old) == ("-" in new)
     parts, others = (Counter(re.split("/" if is_of_scores else "[/-]", each)) for each in (old, new))
-    return bool(parts - others) and bool(others - parts)
+    return not is_part and bool(parts - others) and bool(others - parts)
 
 
 def are_equal(before: Figure, after: Figure) -> bool:
-    """Decide whether two plain values are one number, or one of them is the other one, rounded.
-
-    If one is exactly a million (a lakh, a crore, a billion) times the other, a word was lost: "20 million" -> "20". But
-    a number of harmed people may rise from 1 to 1,000 within a day, and is never rounded.
-    """
+    """Decide whether two plain values are one number, or one is the other one, rounded; no number of harmed people."""
     if before.value == after.value:
         return True
     low, high = sorted((Decimal(before.value), Decimal(after.value)))
     is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
     is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
-    if not is_exact and _is_rounded(low, high):
-        return True
-    return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
+    return not is_exact and _is_rounded(low, high)
 
 
 def _is_rounded(low: Decimal, high: Decimal, digits: int = 2) -> bool:

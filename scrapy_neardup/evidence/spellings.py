@@ -7,17 +7,16 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import permutations, product
 from typing import Any
 
-from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, OPPOSITES, SPELLED, Token
-from scrapy_neardup.evidence.value_words import said_by
+from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
+from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
 
 _TABLE: dict[str, Any] = read_table("wording.json")
-_SYNONYMS = [frozenset(words.split()) for words in _TABLE["synonyms"].split("|")]
-_PRIVATIVE = tuple(_TABLE["privative"].split())
+_SYNONYMS = {pair for words in _TABLE["synonyms"].split("|") for pair in permutations(words.split(), 2)}
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
 # Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
@@ -29,13 +28,11 @@ _SOUNDS = (
     (re.compile("[\u09b6\u09b7]"), "\u09b8"),
     (re.compile("\u0981"), ""),
 )
-_ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
-_INFIXES = "maya", "meye", "may", "mey", "ma", "me", "uli"
 
 
 def is_spelled(word: str, token: Token) -> bool:
@@ -51,7 +48,7 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True
     if old.kind in FIRM or new.kind in FIRM:
         return old.text == new.text and old.kind == new.kind
-    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and _ARABIC_PREFIX.sub("", old.text).startswith(new.text):
+    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and PREFIX.sub("", old.text).startswith(new.text):
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
@@ -74,38 +71,39 @@ def _are_one_name(a: str, b: str) -> bool:
     consonants = skeleton(a)
     size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
     begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
-    return begin_alike and consonants == skeleton(b) != "" and {a, b} not in OPPOSITES
+    return begin_alike and consonants == skeleton(b) != "" and not differing(said_by(a), said_by(b))
 
 
-def are_synonyms(old: str, new: str) -> bool:
-    """Return whether two words say the same, as "began" and "started" do."""
-    return any(words >= {old, new} for words in _SYNONYMS)
+def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
+    """Return whether words say the same one after the other, as "began" and "started" do."""
+    if ("".join(olds), "".join(news)) in _SYNONYMS:
+        return True
+    cuts = product(range(1, len(olds)), range(1, len(news)))
+    return any(are_synonyms(olds[:a], news[:b]) and are_synonyms(olds[a:], news[b:]) for a, b in cuts)
 
 
 def _is_other_form(a: str, b: str) -> bool:
     """Decide whether words that are spelled alike do not mean the same.
 
-    In Polish a letter tells those who are missing from the dead. In Turkish "not" is inside of words: "kapatilacagi",
-    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened. In Hungarian a number is one word:
-    "negyvenmilliard", "negymilliard".
+    In Polish a letter tells those who are missing from the dead. In Swahili "itafungwa" is closed, and "itafunguliwa"
+    opened. In Hungarian a number is one word: "negyvenmilliard", "negymilliard".
     """
-    meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
-    shorter, longer = sorted((a, b), key=len)
-    is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
     end = a[-5:]  # a number word may stand at the end of another one
-    is_number = b.endswith(end) and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
-    is_opposite = a != b and any(words >= {a, b} for words in OPPOSITES)
-    # "Man" and "two men" in Arabic, "valid" and "invalid" in Turkish.
-    is_other = any(shorter + each == longer for each in _DUAL) or a.endswith(_PRIVATIVE) != b.endswith(_PRIVATIVE)
-    means_other = is_opposite or is_negated or is_other or (is_number and a != b)
-    return means_other or (len(meanings) > 1 and meanings[0] != meanings[1])
+    is_number = (
+        a != b
+        and b.endswith(end)
+        and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
+    )
+    shorter, longer = sorted((a, b), key=len)
+    is_dual = any(shorter + each == longer for each in _DUAL)  # "man" and "two men" in Arabic
+    return is_number or is_dual or are_denied(a, b) or bool(differing(said_by(a), said_by(b)))
 
 
 @lru_cache(1 << 14)
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
-        stems = [_ARABIC_PREFIX.sub("", word) for word in (a, b)]
+        stems = [PREFIX.sub("", word) for word in (a, b)]
         shorter, longer = sorted((a, b), key=len)
         is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
         is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
@@ -129,8 +127,8 @@ def _have_like_letters(a: str, b: str) -> bool:
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
     is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
-    matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    return len(longer) >= 6 and (is_turned or matcher.ratio() >= _SAME_LETTERS)
+    is_like = is_turned or SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= _SAME_LETTERS
+    return is_like and len(longer) >= 6
 
 
 def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:

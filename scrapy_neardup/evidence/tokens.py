@@ -39,15 +39,18 @@ BACKGROUND = _TABLE["background"]
 HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-INDEFINITE, FUNCTION_WORDS, QUALIFIERS = (
-    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "qualifiers")
-)
-CLASSES: dict[str, dict[str, str]] = _TABLE["classes"]
+INDEFINITE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
+CLASSES: dict[str, dict[str, str]] = {
+    **_TABLE["classes"],
+    **{words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")},
+}
 """Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
+QUALIFIERS = frozenset(f"{_TABLE['qualifiers']} {CLASSES['only']['only']}".split())
+DENIALS: dict[str, str] = _TABLE["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
-OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
-CONJUNCTIONS = frozenset(_TABLE["conjunctions"].split())
+# "and" and "or", by language: in another one the word may be "from"
+CONJUNCTIONS = {language: frozenset(words.split()) for language, words in _TABLE["conjunctions"].items()}
 # "over", "under", "least", "most": what a bound is, by its word
 ABOUT = HEDGES.union(_TABLE["about"].split())
 BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) for word in words.split()}
@@ -61,7 +64,6 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
-_PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
 VERBS = {
     language: tuple(frozenset(words.split()) for words in roles.split("|"))
     for language, roles in _TABLE["verbs"].items()
@@ -93,7 +95,9 @@ _USUAL = (
 _UNUSUAL = re.compile(
     "[0-9?\ufffd\u2212\u2013-](?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9]))"
 )
-_UNSPACED = f"({WITHOUT_SPACES})"
+# Words of scripts without spaces that have a kind are one token, all others a token each character.
+_PIECES = sorted((word for word in _KINDS if re.match(WITHOUT_SPACES, word)), key=len, reverse=True)
+_UNSPACED = re.compile(f"({'|'.join(_PIECES)}|{WITHOUT_SPACES})")
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
@@ -104,9 +108,7 @@ _DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
-# of a number behind "half a"
-_LEAST_DIGITS = 4
-_MOST_DIGITS = 24
+_DIGITS_OF_LARGE = range(4, 25)  # of a number behind "half a"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
@@ -129,7 +131,8 @@ class Token(NamedTuple):
         return (len(self.text) > 2 or self.text > FIRST_SYLLABIC) and self.text not in SAY_NOTHING
 
 
-_LONGEST_SENTENCE = 2000  # characters: what is longer is not remembered
+# characters: what is longer is not remembered
+_LONGEST_SENTENCE = 2000
 _LONGEST_WORD = 40
 
 
@@ -165,15 +168,7 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     words = _Words([], raw, codes, language)
     place = 0
     while place < len(raw):
-        token = raw[place]
-        is_special = token in _READ_WITH_NEXT or token in codes or len(token) > _LONGEST_WORD
-        if place in numbers:
-            place = words.add_number(place, *numbers[place])
-        elif is_special or (word := _word(token, language)) is None:
-            place = words.add(place)
-        else:  # most tokens are words
-            words.found.append(word)
-            place += 1
+        place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
     return words.found
 
 
@@ -215,9 +210,10 @@ class _Words(NamedTuple):
     def add(self, place: int) -> int:
         """Add the token at a place, which is no number. Return the place behind it."""
         token = self.raw[place]
+        read = _word if len(token) <= _LONGEST_WORD else _word.__wrapped__
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
-        elif (word := _word.__wrapped__(token, self.language)) is not None:
+        elif (word := read(token, self.language)) is not None:
             if token in _READ_WITH_NEXT:
                 return self._add_with_next(place, word)
             self.found.append(word)
@@ -227,7 +223,7 @@ class _Words(NamedTuple):
         elif token[0].isdigit():
             return self._add_time(place)
         else:
-            parts = re.split(_UNSPACED, token)
+            parts = _UNSPACED.split(token)
             self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in parts if part)
         return place + 1
 
@@ -266,7 +262,7 @@ def _add_number(found: list[Token], number: Token) -> None:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
-    elif number.text.isdigit() and _LEAST_DIGITS <= len(number.text) <= _MOST_DIGITS:
+    elif number.text.isdigit() and len(number.text) in _DIGITS_OF_LARGE:
         number = _with_fraction(found, number)
     found.append(number)
 
@@ -326,20 +322,8 @@ def _words_by_case(text: str) -> tuple[set[str], set[str]]:
 
 
 def is_unspaced(token: Token) -> bool:
-    """Return whether a token is one character of a script without spaces."""
-    return len(token.text) == 1 and has_no_spaces(token.text)
-
-
-def has_no_spaces(word: str) -> bool:
-    """Return whether a word is of a script without spaces."""
-    return re.match(WITHOUT_SPACES, word) is not None
-
-
-def piece_of(tokens: Sequence[Token]) -> Token | None:
-    """Return the quantity, the negation or the day that characters of a script without spaces have among them."""
-    joined = "".join(each.text for each in tokens if is_unspaced(each))
-    word = next((word for word in _PIECES if word in joined), "") if len(joined) > 1 else ""
-    return Token(word, _PIECES[word], word) if word else None
+    """Return whether a token is of a script without spaces."""
+    return re.match(WITHOUT_SPACES, token.text) is not None
 
 
 def say_nothing(tokens: Sequence[Token]) -> bool:

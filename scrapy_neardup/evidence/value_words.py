@@ -1,26 +1,36 @@
-"""Words that have a value or a contrary: units, currencies, days, months, shares such as "half", "rose" and "fell".
+"""Words that have a value or a contrary: units, currencies, days, shares, "rose" and "fell", "mayor", "cholera".
 
 They are known in any of their forms ("понедельника", "kilometreye"), and other words may begin alike. So such a word
 counts only in the place of another one of its class.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS_BY_NUMBER, MONTHS_BY_NUMBER, UNITS
-from scrapy_neardup.evidence.tokens import CLASSES, Token, has_no_spaces, is_unspaced
+from scrapy_neardup.evidence.tokens import CLASSES, DENIALS, Token, is_unspaced
 
 _LONGEST_ENDING = 3  # letters
-_LEAST_STEM = 4  # letters
+# The shortest stem, by the first letter of a script: of Hangul and in India a letter is a syllable.
+_SHORTEST = (("\uac00", 2), ("\u0900", 3), ("", 4))
 _SHARE_OF_STEM = 0.65  # of a word
-_FIRST_HANGUL = "\uac00"  # a letter of this script is a syllable
-_ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0644\u0644", "\u0627\u0644")  # "and the", "in the"
+_LONGEST_PIECE = 12  # characters of a word of a script without spaces
+# What is written to the beginning of a word: "and", "in" and "the" in Arabic and Hebrew; "he will" in Swahili.
+PREFIX = re.compile(
+    "^(?:[\u0648\u0641]?(?:\u0644\u0644|[\u0628\u0644\u0643]?(?:\u0627\u0644)?)(?=...)|[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db]{1,2}(?=...))"
+)
+_PREFIX_OF = {"sw": re.compile("^(?:ha)?(?:ni|tu|wa|li|ya|ki|vi|zi|ku|pa|mu|u|m|a|i)(?:na|li|me|ta|ku|ka)?(?=...)")}
+
+# What is written to a word so that it denies. Vowels of Turkish follow each other: "oldu", "olmadı".
+_BEFORE, _INSIDE, _BEHIND = (tuple(DENIALS[place].split()) for place in ("before", "inside", "behind"))
+_ONE_VOWEL = str.maketrans("aou", "eii")
 
 VALUES = frozenset(("unit", "currency", "share", "day", "month"))
-_FATES = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ARRESTED, FigureKind.RESCUED))
 
 
 class ValueWord(NamedTuple):
@@ -32,46 +42,69 @@ class ValueWord(NamedTuple):
 
 def _all_words() -> Iterator[tuple[str, ValueWord]]:
     yield from ((word, ValueWord("unit", unit)) for word, unit in UNITS.items())
-    yield from ((word, ValueWord("currency", sign)) for word, sign in CURRENCIES.items())
+    yield from ((each, ValueWord("currency", sign)) for word, sign in CURRENCIES.items() for each in (word, sign))
     for of, table in (*CLASSES.items(), ("day", DAYS_BY_NUMBER), ("month", MONTHS_BY_NUMBER)):
         yield from ((word, ValueWord(of, value)) for value, words in table.items() for word in words.split())
 
 
 @lru_cache(1)
-def _tables() -> tuple[dict[str, set[ValueWord]], dict[str, set[ValueWord]]]:
+def _tables() -> list[dict[str, frozenset[ValueWord]]]:
     """Return what words say, and what stems say: words without their last letters."""
     words = defaultdict[str, set[ValueWord]](set)
     stems = defaultdict[str, set[ValueWord]](set)
     for word, value in _all_words():
-        words[word].add(value)
-        stems[word[:-1]].add(value)
-        stems[word[:-2]].add(value)
-    return dict(words), dict(stems)
+        for form, table in ((word, words), (word[:-1], stems), (word[:-2], stems)):
+            table[form].add(value)
+    said = {frozenset(each): frozenset(each) for table in (words, stems) for each in table.values()}  # saves 7 MB
+    return [{form: said[frozenset(each)] for form, each in table.items()} for table in (words, stems)]
 
 
 @lru_cache(1 << 14)
 def said_by(word: str, language: str = "") -> frozenset[ValueWord]:
     """Return what a word says, in any form that it has in a language; nothing if it has no value."""
     meaning = meaning_of(word)
-    if meaning and meaning.kind in _FATES:
-        return frozenset((ValueWord("fate", meaning.kind.name),))
+    fates = {ValueWord("fate", meaning.kind.name)} if meaning and meaning.kind < FigureKind.HOMES else set()
+    return frozenset(fates | _values_of(word, language))
+
+
+def _values_of(word: str, language: str) -> frozenset[ValueWord]:
     words, stems = _tables()
-    bare = next((word.removeprefix(each) for each in _ARABIC_PREFIXES if word.startswith(each)), word)
+    bare = _bare(word, language)
     if found := words.get(word) or words.get(bare):
-        return frozenset(found)
+        return found
     if language == "en" and word.isascii():  # a general is no January, and roses are no rise
         return frozenset()
-    shortest = _LEAST_STEM if word < _FIRST_HANGUL else 2
-    least = max(shortest, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
-    forms = (word[:size] for size in range(len(word), least - 1, -1))
-    return frozenset(next(filter(None, (words.get(form) or stems.get(form) for form in forms)), ()))
+    if found := next(
+        filter(None, (words.get(form) or stems.get(form) for form in (*_forms(word), *_forms(bare)))), None
+    ):
+        return found
+    halves = [(word[:at], word[at:].removeprefix("s")) for at in range(4, len(word) - 3)]  # "Montagabend"
+    return frozenset[ValueWord]().union(*(words[a] | words[b] for a, b in halves if a in words and b in words))
+
+
+def _bare(word: str, language: str) -> str:
+    return _PREFIX_OF.get(language, PREFIX).sub("", word, count=1)
+
+
+def _forms(word: str) -> Iterator[str]:
+    """Return a word without its last letters, the longest form first."""
+    least = next(size for first, size in _SHORTEST if word >= first)
+    if least > 2:  # a word of Hangul may be a short noun and a verb
+        least = max(least, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
+    return (word[:size] for size in range(len(word), least - 1, -1))
 
 
 def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
-    """Return what the words among some tokens say. Characters of scripts without spaces are read together."""
+    """Return what the words among some tokens say, and each two together, as "ban_ngay" is in the tables.
+
+    Characters of scripts without spaces are read together, the longest word that they make.
+    """
+    words = [each.printed for each in tokens if not is_unspaced(each)]
+    words += [f"{a}_{b}" for a, b in pairwise(words)]
     text = "".join(each.text for each in tokens if is_unspaced(each))
-    words = [word for word in _tables()[0] if word in text and has_no_spaces(word)] if text else []
-    words += [each.text for each in tokens if not is_unspaced(each)]
+    pieces = {text[at : at + size] for at in range(len(text)) for size in range(1, _LONGEST_PIECE + 1)}
+    known = pieces & _tables()[0].keys()
+    words += (each for each in known if not any(each in other for other in known if other != each))
     return frozenset[ValueWord]().union(*(said_by(each, language) for each in words))
 
 
@@ -79,3 +112,14 @@ def differing(old: frozenset[ValueWord], new: frozenset[ValueWord]) -> set[str]:
     """Return the classes of which both say something, and not the same: "unit" for a week and a month."""
     classes = {each.of for each in old} & {each.of for each in new}
     return {of for of in classes if {each for each in old if each.of == of}.isdisjoint(new)}
+
+
+def are_denied(a: str, b: str, language: str = "") -> bool:
+    """Decide whether one of two words is the other one and denies it: "valid", "invalid"; "oldu", "olmadı"."""
+    shorter, longer = sorted((each.translate(_ONE_VOWEL) for each in (a, b)), key=len)
+    is_inside = shorter != longer and any(shorter == longer.replace(each, "", 1) for each in _INSIDE)
+    has_one_stem = language == "sw" and _bare(a, "sw")[:-1] == _bare(b, "sw")[:-1]
+    is_denied = has_one_stem and a.startswith("ha") != b.startswith("ha")
+    is_behind = a.endswith(_BEHIND) != b.endswith(_BEHIND) and longer.startswith(shorter[: max(3, len(shorter) - 3)])
+    is_before = len(shorter) > 1 and any(longer == each + shorter for each in _BEFORE)
+    return is_inside or is_denied or is_behind or is_before

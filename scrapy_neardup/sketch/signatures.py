@@ -86,9 +86,9 @@ def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
     """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters."""
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
-    if not body.unspaced:
-        return distinct(window_hashes(body.hashes, preset.shingle_words))
     are_unspaced = body.reading.are_unspaced.take(body.kept.places)
+    if not are_unspaced.any():
+        return distinct(window_hashes(body.hashes, preset.shingle_words))
     return shingle_hashes(body.hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 

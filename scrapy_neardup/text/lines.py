@@ -50,9 +50,7 @@ class Lines(NamedTuple):
     def places(self) -> NDArray[np.intp]:
         """Return the places of all tokens of the lines in the reading."""
         counts = self.end - self.first
-        places: NDArray[np.intp] = (self.first + counts - np.add.accumulate(counts)).repeat(counts)
-        places += np.arange(len(places))
-        return places
+        return (self.first + counts - np.add.accumulate(counts)).repeat(counts) + np.arange(counts.sum())
 
     def at(self, chosen: slice | NDArray[np.bool_]) -> "Lines":
         return Lines._make([array[chosen] for array in self])
@@ -96,12 +94,6 @@ class Body:
         """Return the tokens of the lines that are kept."""
         places = zip(self.kept.first.tolist(), self.kept.end.tolist(), strict=True)
         return [token for first, end in places for token in self.reading.tokens(first, end)]
-
-    @property
-    def unspaced(self) -> bool:
-        """Return whether any of the text is in a script written without spaces."""
-        reading = self.reading
-        return bool(reading.present & UNSPACED) and bool(reading.are_unspaced.take(self.all_lines.places).any())
 
     @property
     def words(self) -> int:

@@ -171,8 +171,6 @@ def shingle_hashes(
 
 def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
     """Return 32-bit hashes of all runs of ``width`` tokens, in order; one hash of all tokens if there are fewer."""
-    if not len(hashes):
-        return np.empty(0, dtype=np.uint32)
     width = min(len(hashes), width)
     count = len(hashes) - width + 1
     sums = hashes[:count].copy()
@@ -190,8 +188,7 @@ def mixed(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 def distinct(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return each value once, sorted, in a tenth of the time of np.unique at this size."""
-    values = values.copy()
-    values.sort()
+    values = np.sort(values)
     return values[changes(values)]
 
 
