@@ -5,11 +5,9 @@ news: most of its terms are known. Which sentences are asked for is known from t
 """
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
-from heapq import nlargest
-from itertools import chain, product
+from itertools import accumulate, chain, product
 
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import is_plain
@@ -31,24 +29,23 @@ LONGEST_NEWS = 300  # characters of a sentence
 # characters of a text that tell, and of one in which news is looked for
 _MOST_READ = 8_000
 _MOST_ASKED = 4_000
+_BEGINNING = 700  # of a report
+_SHORTEST = 150  # of a sentence that is cut
+_CLAUSE_ENDS = re.compile(r"(?<![0-9])(?:[,;،؛] | [-–—] |[，；、])")
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE = 0.25  # of the terms of a sentence
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 # the texts of two versions of an article tell what is new
-_LEAST_SCORE = 8.0
+_LEAST_SCORE = 6.0
 _LEAST_OF_VERSION = 4.0
-_ANOTHER_VALUE = 12.0  # is added to the score of a sentence that has one
+_ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
-_MOST_REPEATED = 3  # new terms that the page repeats
-_LEAST_OF_WORDS = 18  # the weight of new terms of a sentence of a report that counts nothing anew
-_FEWEST_OF_TITLE = 4  # new terms of the title: then a report may have told terms beside them
-_BRIEF = 100  # terms of a story: of a shorter one a report has other words
-_LEAST_SHARE_OF_BRIEF = 0.6
-_PLACES = 5  # the sentence of this place tells the news half as probably as the first one
-_COUNTED_ANEW = 13.0  # the score of a sentence that is known but for a figure
+_LEAST_OF_WORDS = 15  # the weight of the new terms of a sentence of a report
+_MORE_BESIDE_BRIEF = 7  # of the same: a report has other words than a brief story
+_BRIEF = 100  # terms of a story
+_FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentence that is not its first
 _HISTORY = 0.4
-_LEAST_OF_BEST = 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
@@ -76,27 +73,36 @@ _LEAST_SHARED_OF_PLAIN = 6
 _MOST_NEAR = 4  # of the sentences of an older text, those that share most
 
 
-def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+def own_sentences(
+    text: str, learned: Sequence[str], comparisons: Sequence[Comparison], *, is_report: bool = False
+) -> tuple[str, ...]:
     """Return the sentences of a text without those that older texts hold, and without lines learned of its source.
 
-    Background, such as what was reported earlier, and what follows it are left out too.
+    Background, such as what was reported earlier, and what follows it are left out too. A report tells its news at its
+    beginning. Long sentences end with a clause.
     """
     known = [" ".join(line.split()) for line in learned]
-    read: list[str] = []
-    passed = 0
-    before = ""
     sentences = whole_sentences(text[:_MOST_ASKED])
-    for each, is_background in zip(sentences, are_background(*sentences), strict=False):
-        passed -= 1
-        if is_background:
-            passed = _BEHIND_BACKGROUND
-        elif passed < 0 and not before.endswith(",") and not _is_among(each, known):
-            read.append(each)
-        before = each
+    flags = are_background(*sentences)
+    begins = accumulate(map(len, sentences), initial=0)
+    read = [
+        each
+        for at, (before, each, begin) in enumerate(zip(["", *sentences], sentences, begins, strict=False))
+        if begin <= (_BEGINNING if is_report else _MOST_ASKED) and not before.endswith(",")
+        if not any(flags[max(0, at - _BEHIND_BACKGROUND) : at + 1]) and not _is_among(each, known)
+    ]
     for comparison in comparisons:
         new = [" ".join(each.text.split()) for each in comparison.differing if not each.is_title]
         read = [each for each in read if _is_among(each, new)]
-    return tuple(each.lstrip(_MARKS) for each in read if is_quotable(each))
+    return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in read if is_quotable(each))))
+
+
+def _shortened(sentence: str) -> str:
+    """Return a sentence up to the last clause that fits, "" if this leaves out nearly all of it."""
+    if len(sentence) <= LONGEST_NEWS:
+        return sentence
+    end = max((each.start() for each in _CLAUSE_ENDS.finditer(sentence[:LONGEST_NEWS])), default=0)
+    return f"{sentence[:end]}…" if end >= _SHORTEST else ""
 
 
 def _is_among(sentence: str, lines: Sequence[str]) -> bool:
@@ -130,14 +136,12 @@ def _is_recounted(
 ) -> bool:
     weights = {code % NAME: _weight(code) for code in codes if not code & FIGURE}
     shared = ((sum(weights.get(slot, 0) for slot in slots), line) for line, slots in olds)
-    near = [(weight, _numbers(line, language)) for weight, line in nlargest(_MOST_NEAR, shared)]
+    near = [(weight, _numbers(line, language)) for weight, line in sorted(shared, reverse=True)[:_MOST_NEAR]]
     known = {*chain.from_iterable(numbers for _, numbers in near)}
     numbers = _numbers(sentence, language)
-    half = sum(weights.values()) / 2
-    of_unit = min(_LEAST_SHARED, half)
-    of_others = max(_LEAST_SHARED_OF_PLAIN, half)
+    of_unit = min(_LEAST_SHARED, sum(weights.values()) / 2)
     return any(
-        weight >= (of_unit if unit else of_others) and unit == other and _differ(old, new)
+        weight >= (of_unit if unit else _LEAST_SHARED_OF_PLAIN) and unit == other and _differ(old, new)
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
         if new not in known and old not in numbers and unit not in _SPANS and (unit or len(new) > 2)
@@ -186,39 +190,25 @@ def news_among(
     """
     known = set(told)
     least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
+    needed = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
-    pages = Counter(chain(about, *map(_slots, left.values())))
-    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    needed = (_LEAST_SHARE_OF_BRIEF if len(known) < _BRIEF else _LEAST_SHARE) * (not is_version)
     of_value = {at for at in left if sentences[at] in new_values and not known.issuperset(_slots(left[at]))}
-    first = enumerate(sentences[:_PLACES])
-    counted = {at for at, each in first if _counts_anew(each, left[at], known, language)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
-            at: chances[at] * _score(codes, known, about, pages, needed, is_counted=at in counted)
+            at: _score(sentences[at], codes, known, about, language, needed, is_first=not at)
+            + _ANOTHER_VALUE * (at in of_value)
             for at, codes in left.items()
         }
-        scores |= {at: _ANOTHER_VALUE + scores[at] for at in of_value}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
             break
-        least = max(least, _LEAST_OF_BEST * min(scores[best], _ANOTHER_VALUE))
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
-        of_value = _not_told_yet(of_value, left, known)
+        of_value &= {at for at, codes in left.items() if _new_figures(codes, known)}  # a value is told once
     return tuple(news)
-
-
-def _chance(sentence: str, place: int) -> float:
-    return (_HISTORY if _YEAR.search(sentence) else 1) / (1 + place / _PLACES)
-
-
-def _not_told_yet(places: Iterable[int], left: Mapping[int, Iterable[int]], known: Collection[int]) -> set[int]:
-    """Return the places of the sentences that are left and have a figure that no chosen sentence has."""
-    return {at for at in places if at in left and _new_figures(left[at], known)}
 
 
 def _new_figures(codes: Iterable[int], known: Collection[int]) -> set[int]:
@@ -256,9 +246,7 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
 def _value(number: re.Match[str]) -> str:
     """Return a number as a word: a large one, however it is written, is rounded to two digits behind their number."""
     digits, decimals, space, word = number.groups(default="")
-    scale = all_languages().scales.get(word.casefold(), 0)
-    if not (space or scale):
-        scale = _LETTERS.get(word.casefold(), 0)
+    scale = all_languages().scales.get(word.casefold()) or _LETTERS.get(f"{space}{word}".casefold(), 0)
     if scale:
         decimals = f"{decimals:0<{len(str(scale)) - 1}}"[: len(str(scale)) - 1]
         digits = (digits + decimals).lstrip("0")
@@ -273,44 +261,47 @@ def _value(number: re.Match[str]) -> str:
 
 def _counts_anew(sentence: str, codes: Iterable[int], told: Collection[int], language: str) -> bool:
     """Decide whether a sentence has large numbers or percentages, no lengths or times, and none of them was told."""
-    if not _new_figures(codes, told):
-        return False
     counted = [
         value
         for value, unit in _numbers(sentence, language).items()
         if (unit == "%" or len(value) > 2) and unit not in _MEASURES
     ]
-    return bool(counted) and all(new_terms(each, told, "") for each in counted)
+    return bool(counted and _new_figures(codes, told)) and all(new_terms(each, told, "") for each in counted)
 
 
 def _score(
+    sentence: str,
     codes: Sequence[int],
-    known: Collection[int],
-    about: Collection[int],
-    pages: Counter[int],
-    needed: float,
+    known: set[int],
+    about: set[int],
+    language: str,
+    needed: int,
     *,
-    is_counted: bool,
+    is_first: bool,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
-    Unless the sentence of a report counts anew, the share ``needed`` of its terms must be new words, and these have
-    weight: it may say in other words what was told.
+    The new terms of a sentence of a report must have the weight ``needed``, and its title must be new: it may say in
+    other words what was told.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     figures = _new_figures(codes, known)
-    is_about = bool(weights.keys() & (about or weights.keys()))
-    share = len(new.keys() - figures) / max(1, len(weights))
-    if share < _LEAST_SHARE or not is_about:
-        return _COUNTED_ANEW * (is_about and bool(figures) and is_counted)
+    repeats = weights.keys() & about
+    of_title = new.keys() & about
     weight = sum(new.values())
-    of_title = len(new.keys() & about)
-    repeated = sum(pages[slot] > 1 for slot in new)
-    is_brief = share < needed and of_title < _FEWEST_OF_TITLE
-    is_weak = needed > 0 and (is_brief or weight + _OF_TITLE * of_title < _LEAST_OF_WORDS)
-    if is_weak and not is_counted:
-        return 0.0  # it may repeat the story in other words
-    score = min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + min(_MOST_REPEATED, repeated)
-    repeats = len(weights.keys() & about) - of_title
-    return score + _OF_TITLE * of_title - repeats
+    if about and not repeats:
+        return 0.0
+    if len(new.keys() - figures) < _LEAST_SHARE * len(weights):
+        score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
+    elif needed and (
+        len(about - known) < _FEWEST_NEW
+        or (len(of_title) < _FEWEST_NEW and not is_first)
+        or weight + _OF_TITLE * len(of_title) < needed
+    ):
+        return 0.0
+    else:
+        score = (
+            min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + (_OF_TITLE + 1) * len(of_title) - len(repeats)
+        )
+    return score * (_HISTORY if _YEAR.search(sentence) else 1)

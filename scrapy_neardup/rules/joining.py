@@ -137,7 +137,7 @@ def _own_sentences(document: Document, match: Match, page: Match | None) -> tupl
     if pair.same_text or (match.related and pair.old.language_code != pair.new.language_code):
         return ()
     comparisons = [each.pair.comparison for each in (match, page) if each and each.pair.comparison]
-    return own_sentences(document.text, pair.new.learned, comparisons)
+    return own_sentences(document.text, pair.new.learned, comparisons, is_report=match.related)
 
 
 def news_of_notice(document: Document, match: Match) -> tuple[str, ...]:

@@ -142,17 +142,13 @@ def test_what_a_story_has_told_is_bounded() -> None:
 
 
 def test_news_is_bounded() -> None:
-    names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
-    sentences = [
-        f"Inspector {each} of Skerrow said that {at + 21} people fled Tarnfield by boat{' ever' * 40}."
-        for at, each in enumerate(names)
-    ]
-    news = news_among(
-        sentences,
-        "Many fled Tarnfield by boat",
-        told_by("Tarnfield", "Inspector said that many people left Tarnfield."),
-    )
-    assert 0 < len(news) <= MOST_NEWS
+    whole = f"{OLD[:-1]} and {NEWS[:-1]}"
+    text = f"{whole}, who was there{' ever' * 60}.\n{REWORDED[:-1]}{' again' * 60}.\n{'Skerrow ' * 90}.\n{NEWS}"
+    assert own_sentences(text, (), (), is_report=True) == (f"{whole}…",)
+    names = "Aberfoyle", "Brindle", "Cardew", "Dunmore", "Eskdale"
+    sentences = [f"Inspector {each} fled{' ever' * 60}." for each in names]
+    news = news_among(sentences, " and ".join(names), told_by("", "Inspector"), is_version=True)
+    assert len(news) == MOST_NEWS
     assert all(len(each) <= LONGEST_NEWS for each in news)
 
 
@@ -198,11 +194,16 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
         ("The port of Skerrow pays N200m.", "The port of Skerrow pays N200 million.", False),
         ("The port of Skerrow pays $3.3bn.", "The port of Skerrow pays over $3 billion.", False),
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
-        ("The port of Skerrow: 12.", "Owner Brindle, Cardew, Dunmore and Eskdale of Skerrow caught COVID-19.", False),
-        ("The port of Skerrow: 12.", "Owner Brindle, Cardew, Dunmore, Eskdale of Skerrow caught 19 yellow eels.", True),
+        ("The port of Skerrow: 12.", "Owner Halvorsen, Brindle, Cardew and Dunmore of Skerrow caught COVID-19.", False),
+        (
+            "The port of Skerrow: 12.",
+            "Owner Halvorsen, Brindle, Cardew, Dunmore of Skerrow caught 19 yellow eels.",
+            True,
+        ),
         ("The port of Skerrow: 12.", "Owner Brindle, Cardew and Dunmore of Skerrow caught yellow eels.", False),
         ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
         ("The port of Skerrow lost 12 sailors." + text("fire"), "Owner Halvorsen of the Halcyon was arrested.", True),
+        ("The port of Skerrow arrested 12." + text("fire"), "Owner Halvorsen of the Halcyon was arrested.", False),
         ("Skerrow police seized the barge.", "Skerrow police arrested Halvorsen of the Halcyon barge.", False),
     ],
 )

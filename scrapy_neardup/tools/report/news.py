@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import accumulate, takewhile
-from operator import attrgetter
 from typing import Any
 
 from scrapy_neardup.document import STATUSES
@@ -66,7 +65,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     several = [story for story in stories if story.size > 1]
     figures = {story: told_figures(story, links) for story in stories}
     others = [story for story in several if not any(map(period.has, story.signals))]
-    begun = filter(attrgetter("is_begun"), others[_MOST_LISTED:])
+    begun = filter(lambda story: story.is_begun, others[_MOST_LISTED:])
     newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
     return {
         "period": period,
@@ -107,8 +106,7 @@ def _events(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> li
     found: dict[FeedStory, tuple[int, float]] = {}
     for story, told in figures.items():
         if times := [signal.time for signal in story.signals if period.has(signal)]:
-            labels = {each.label for each in told}
-            labels |= {each.label for each in find_figures(story.headline)}
+            labels = {each.label for each in told} | {each.label for each in find_figures(story.headline)}
             found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
     return sorted(found, key=found.__getitem__)
 
@@ -143,11 +141,10 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
             says[row.number].append((change.subject, change.new))
         for statement in says[row.number]:
             owners[statement].add(row.owner)
-    newest = {subject: (subject, said[-1]) for subject, said in values.items()}
     figures = [
-        ToldFigure(subject[0], values[subject], firsts[statement], len(owners[statement]))
-        for subject, statement in newest.items()
-        if statement in firsts
+        ToldFigure(subject[0], said, firsts[subject, said[-1]], len(owners[subject, said[-1]]))
+        for subject, said in values.items()
+        if (subject, said[-1]) in firsts
     ]
     states = story.signals[-1].states if story.signals else ()
     return sorted(_with_states(figures, states), key=lambda figure: rank_of(figure.label))
