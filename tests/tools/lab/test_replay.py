@@ -224,11 +224,16 @@ def test_a_replay_alarms_nobody(replay: Replay) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
+        (["-s", "NEARDUP_PRESET=multiref"], 0, '"documents": 1'),
         (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
-        (["-s", "NEARDUP_PRESET=multiref"], 2, "NEARDUP_PRESET = 'multiref' has no such parameter"),
+        (
+            ["-s", "NEARDUP_PRESET=multiref", "-s", 'NEARDUP_PRESET_OPTIONS={"num_perm": 20}'],
+            2,
+            "NEARDUP_PRESET = 'multiref' has no such parameter",
+        ),
     ],
 )
-def test_another_store_leaves_the_project_s_behind_and_another_preset_needs_its_own_parameters(
+def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     project: Project, options: list[str], code: int, said: str
 ) -> None:
     settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_PRESET": "nrc"}
