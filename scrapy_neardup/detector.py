@@ -5,7 +5,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -244,23 +244,23 @@ class NearDupDetector:
                 del self._waiting[each]
         return [self._final(each.result()) for each in own]
 
-    def _next_group(self) -> list[Answer]:
+    def _next_group(self) -> dict[Answer, Document]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
         most = 1 if self.preset.learns else MOST_TOGETHER
         characters = 0
-        group: list[Answer] = []
+        group: dict[Answer, Document] = {}
         for each, document in self._waiting.items():
             if not each.done():
                 characters += len(document.text)
                 if group and (len(group) == most or characters >= _MOST_TEXT_TOGETHER):
                     break
-                group.append(each)
+                group[each] = document
         return group
 
-    async def _check_group(self, group: Sequence[Answer]) -> None:
+    async def _check_group(self, group: Mapping[Answer, Document]) -> None:
         """Answer documents with their verdicts, which are ``unchecked`` if the store fails."""
         verdicts = [unchecked("store-unavailable")] * len(group)
-        documents = [self._waiting[each] for each in group]
+        documents = [*group.values()]
         try:
             if self.embedding is not None:
                 documents = await asyncio.gather(*map(self.embedding.ask, documents))
@@ -278,10 +278,10 @@ class NearDupDetector:
             self.breaker.failed(error, len(group))
         except Exception as error:
             if len(group) == 1:
-                group[0].set_exception(error)
+                next(iter(group)).set_exception(error)
             else:  # only a document that fails alone too gets the error
-                for each in group:
-                    await self._check_group([each])
+                for each, document in group.items():
+                    await self._check_group({each: document})
             return
         for each, verdict in zip(group, verdicts, strict=True):
             each.set_result(verdict)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.log import configure_logging
 
 # What each subcommand does, and the arguments of an example, for its help.
@@ -91,6 +92,11 @@ class Command(ScrapyCommand):
             raise UsageError  # Scrapy then prints the help
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
+        assert self.settings is not None
+        given = [self.settings.getpriority(f"NEARDUP_{name}") or 0 for name in ("PRESET", "PRESET_OPTIONS")]
+        if given[1] < given[0] == SETTINGS_PRIORITIES["cmdline"]:
+            # The parameters that the project set are for its own preset.
+            self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup import NearDupError, StoreUnavailable
@@ -108,6 +114,8 @@ class Command(ScrapyCommand):
         except (NearDupError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
             message = str(error)
             if isinstance(error, OSError):
+                if error.filename is None:  # a bug of ours
+                    raise
                 message = f"{error.filename}: cannot be opened: {error.strerror}"
             if isinstance(error, StoreUnavailable):
                 message += "; scrapy neardup doctor checks NEARDUP_STORE"

@@ -125,6 +125,10 @@ async def live_detector(options: Options, values: Values) -> AsyncIterator[NearD
             " its custom_settings, give that with --store (a path is relative to the current directory); if it is"
             " memory://, crawl with -s NEARDUP_STORE=sqlite:///neardup.sqlite to keep the window"
         )
+    if settings.store == "memory://":
+        raise NoWindowError(
+            "memory://: such a window ends with its crawl: crawl with -s NEARDUP_STORE=sqlite:///neardup.sqlite"
+        )
     async with opened(NearDupDetector(settings)) as detector:
         try:
             yield detector
@@ -170,10 +174,12 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
 
 
 def _line(path: Path, wanted: str) -> RecordedDocument:
+    known = "no line has an id"
     for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
-    raise InputError(f"{path}: no line has the id {wanted!r}")
+        known = f"line {entry.line} has the id {str(entry.id)!r}"
+    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:
@@ -197,6 +203,7 @@ T = TypeVar("T")
 # A spreadsheet takes a cell for a formula if it begins with one of these signs, unless it is a number.
 _FORMULA = re.compile(r"(?![-+][0-9.,]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[-\d.,%]*")
+_SMALL_INDENT = 4
 _WIDTH = 100  # characters, if there is no terminal
 _LONGEST_WORD = 32  # characters that a table keeps on one line
 
@@ -245,17 +252,22 @@ class PlainConsole(Console):
 def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool = False) -> None:
     """Print a text in lines that fit: the first with ``indent`` spaces, the others with ``hanging`` more.
 
-    Words are never cut, so paths stay whole.
+    Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
     """
-    filled = textwrap.fill(
-        printable(line),
-        PlainConsole(stderr=stderr).width,
+    width = PlainConsole(stderr=stderr).width
+    text = printable(line)
+    more = indent + hanging
+    if max(map(len, text.split()), default=0) > width - more:
+        more = min(more, _SMALL_INDENT)
+    lines = textwrap.wrap(
+        text,
+        width,
         initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + hanging),
+        subsequent_indent=" " * more,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    print(filled, file=sys.stderr if stderr else sys.stdout)
+    print("\n".join(lines), file=sys.stderr if stderr else sys.stdout)
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:

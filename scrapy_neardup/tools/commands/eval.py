@@ -11,10 +11,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import PageHead
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.console import (
     Options,
@@ -22,13 +23,15 @@ from scrapy_neardup.tools.commands.console import (
     json_option,
     number_from,
     option,
+    print_error,
     print_json,
     print_table,
+    print_wrapped,
     read_pages,
     track,
     workers_option,
 )
-from scrapy_neardup.tools.lab.feed import read_background, read_labelled, without_labelled
+from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)
@@ -70,24 +73,35 @@ def run(options: Options, values: Values) -> int:
     """Measure. A page that cannot be extracted is counted and judged ``unchecked``."""
     configured = NearDupSettings.from_mapping(values)
     labelled, clusters = read_labelled(options.input, options.label)
-    others = read_background(options.background)
-    background = without_labelled(others, labelled)
+    background, left_out = without_labelled(read_background(options.background), labelled)
     documents = [*labelled, *background]
+    if left_out:
+        said = (
+            f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
+            f" of the background. Documents left out: {len(left_out)}"
+        )
+        print_wrapped(said, stderr=True)
+    if len(documents) < 2:
+        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     # Workers sketch the texts too, so the pages can be judged only with values that change no sketch.
     with PageReader(configured, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
     truth = [*clusters, *[None] * len(background)]
+    has_copies = len(set(clusters)) < len(labelled)
     preset = configured.resolved_preset()
     f1_by_threshold = {}
-    orders = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
-    for threshold in track(THRESHOLDS, "thresholds", len(THRESHOLDS)):
+    tried = [threshold for threshold in THRESHOLDS if has_copies]
+    orders, size = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
+    for threshold in track(tried, "thresholds", len(tried)):
         # A related threshold above the threshold is lowered to it.
         thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
         other = replace(configured, preset_options=configured.preset_options | thresholds)
-        of_other = asyncio.run(evaluate(pages, other, range(1)))
+        of_other, _ = asyncio.run(evaluate(pages, other, range(1)))
         f1_by_threshold[threshold] = scores_of(of_other, truth)["online"][0].f1
     scores = scores_of(orders, truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
+    # Without copies nothing can be found, so only the precision is known.
+    unknown = {name: None for name in ("recall", "f1", "f1_by_order") if not has_copies}
     errors = sum(page.error is not None for page in pages)
     found = {
         "input": str(options.input),
@@ -95,21 +109,22 @@ def run(options: Options, values: Values) -> int:
         "preset": configured.preset,
         "documents": len(labelled),
         "background": len(background),
-        "left_out_of_background": len(others) - len(background),
+        "left_out_of_background": len(left_out),
         "without_text": sum(not page.text.strip() and not page.error for page in pages[: len(labelled)]),
         "errors": errors,
         "clusters": len(set(clusters)),
         "orders": options.seeds,
         "protocols": {
-            protocol: {
-                **{name: round(rate, 4) for name, rate in mean(each)._asdict().items()},
-                "f1_by_order": [round(score.f1, 4) for score in each],
-            }
+            protocol: {**mean(each).rounded(), "f1_by_order": [round(score.f1, 4) for score in each], **unknown}
             for protocol, each in scores.items()
         },
         "present_threshold": preset.threshold,
-        "best_threshold": best_threshold(f1_by_threshold, preset.threshold),
+        "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
+        "bytes": round(size),
     }
+    if not has_copies:
+        what = f"No {options.label} has two documents, so there are no copies to find"
+        print_error(f"{what}: only wrong links can be counted.")
     (print_json if options.json else _print)(found)
     return int(errors > 0)
 
@@ -120,17 +135,22 @@ def best_threshold(f1_by_threshold: Mapping[float, float], present: float) -> fl
 
 
 def _print(found: dict[str, Any]) -> None:
-    rows = [
-        (protocol, *(f"{score[name]:.4f}" for name in ("precision", "recall", "f1")))
-        for protocol, score in found["protocols"].items()
-    ]
+    rows = []
+    for protocol, score in found["protocols"].items():
+        rates = ("-" if score[name] is None else f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))
+        rows.append((protocol, *rates))
     among = f" among {counted(found['background'], 'other')}" if found["background"] else ""
     title = f"{counted(found['documents'], 'document')}{among}, mean of {counted(found['orders'], 'order')}"
-    print_table(f"{title}, preset {found['preset']}", ("protocol", "precision", "recall", "F1"), rows)
-    print(f"Best threshold for copies: {found['best_threshold']:g}. The present one is {found['present_threshold']:g}")
+    print_table(title, ("protocol", "precision", "recall", "F1"), rows)
+    print(f"{found['bytes']} bytes a document, preset {found['preset']}")
+    if found["best_threshold"] is not None:
+        print(
+            f"Best threshold for copies: {found['best_threshold']:g}. The present one is {found['present_threshold']:g}"
+        )
 
 
-class Score(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Score:
     """Rates in [0, 1]. A rate over nothing is 1: if no links were found, the precision is 1."""
 
     precision: float
@@ -147,10 +167,13 @@ class Score(NamedTuple):
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
+    def rounded(self) -> dict[str, Any]:
+        return {"precision": round(self.precision, 4), "recall": round(self.recall, 4), "f1": round(self.f1, 4)}
+
 
 def mean(scores: Sequence[Score]) -> Score:
     """Return the mean of each of the three rates. Raise ValueError (statistics.StatisticsError) if there are none."""
-    return Score(*map(fmean, zip(*scores, strict=True)))
+    return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
 
 
 def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
@@ -242,14 +265,19 @@ def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> 
     }
 
 
-async def evaluate(pages: Sequence[RecordedPage], settings: NearDupSettings, seeds: Iterable[int]) -> list[JudgedOrder]:
-    """Check all pages once for each seed, in a random order.
+async def evaluate(
+    pages: Sequence[RecordedPage],
+    settings: NearDupSettings,
+    seeds: Iterable[int],
+) -> tuple[list[JudgedOrder], float]:
+    """Check all pages once for each seed, in a random order. Also return the bytes of the store for a document.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not.
     """
     settings = replace(settings, store="memory://")
     orders = list[JudgedOrder]()
+    sizes = list[float]()
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
@@ -267,6 +295,8 @@ async def evaluate(pages: Sequence[RecordedPage], settings: NearDupSettings, see
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
+            summary = await detector.index.summary()
+        sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
         copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
         stories = [each.verdict.story or "" for each in judged]
@@ -277,4 +307,4 @@ async def evaluate(pages: Sequence[RecordedPage], settings: NearDupSettings, see
                 stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
             )
         )
-    return orders
+    return orders, fmean(sizes)

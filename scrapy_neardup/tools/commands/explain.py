@@ -1,6 +1,6 @@
 """``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -37,7 +37,8 @@ from scrapy_neardup.tools.commands.console import (
 )
 from scrapy_neardup.tools.lab.replay import document_of, opened
 
-_LONGEST = 300  # characters of a sentence that is printed
+_MOST_SENTENCES = 10  # that are printed
+_LONGEST = 300  # characters of each
 
 _FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
 
@@ -74,18 +75,13 @@ class StoredDocument:
         return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
 
 
+Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its document
+
+
 async def run(options: Options, values: Values) -> int:
     if options.b is None:
         return await _list_similar(options, values)
-    async with AsyncExitStack() as stack:
-        try:
-            detector = await stack.enter_async_context(live_detector(options, values))
-        except NoWindowError:  # nothing is known of other documents
-            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
-            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        first, second = [await _named_document(detector, each) for each in (options.a, options.b)]
-        found = explain_pair(detector, first, second)
-    sides = [(options.a, first), (options.b, second)]
+    sides, found = await _explain(options, values)
     if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
@@ -99,6 +95,20 @@ async def run(options: Options, values: Values) -> int:
     )
     print_json({"a": a, "b": b, **found})
     return 0
+
+
+async def _explain(options: Options, values: Values) -> tuple[Sides, Answer]:
+    async with AsyncExitStack() as stack:
+        try:
+            detector = await stack.enter_async_context(live_detector(options, values))
+        except NoWindowError:  # nothing is known of other documents
+            if is_document_id(options.a) or is_document_id(options.b):
+                raise
+            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
+            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
+        a = await _named_document(detector, options.a)
+        b = await _named_document(detector, options.b)
+        return [(options.a, a), (options.b, b)], explain_pair(detector, a, b)
 
 
 async def _named_document(detector: NearDupDetector, name: str) -> StoredDocument:
@@ -174,8 +184,7 @@ def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Mea
     return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
 
 
-def _print(sides: Iterable[tuple[str, StoredDocument]], found: Answer) -> None:
-    """Print what is found. ``sides`` are the arguments A and B, each with its document."""
+def _print(sides: Sides, found: Answer) -> None:
     for name, (given, each) in zip("AB", sides, strict=True):
         document = each.document
         title = " ".join(document.title.split())
@@ -194,9 +203,11 @@ def _print(sides: Iterable[tuple[str, StoredDocument]], found: Answer) -> None:
     print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
     if found["terms"]:
         _print_lines("Terms in common", [", ".join(found["terms"])])
-    for old, new, differs in found["sentences"]:
+    for old, new, differs in found["sentences"][:_MOST_SENTENCES]:
         shown = {"A": old or "no such sentence", "B": new} | ({} if differs == new else {"differs": differs})
         _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in shown.items()])
+    if (left := len(found["sentences"]) - _MOST_SENTENCES) > 0:
+        print(f"\nand {counted(left, 'other sentence')}: see --json")
 
 
 def _print_lines(title: str, lines: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
@@ -13,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from scrapy_neardup import NearDupDetector
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
@@ -52,7 +52,7 @@ OPTIONS = (
     option(
         "--members",
         metavar="N",
-        type=number_from(1),
+        type=number_from(0),
         default=_MEMBERS,
         help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
     ),
@@ -61,6 +61,8 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
+    if options.events and options.window:
+        raise InputError("--events and --window: give one of them")
     async with live_detector(options, values) as detector:
         if options.events:
             await _list_events(detector, options)
@@ -137,11 +139,13 @@ def _drawn(view: View) -> Group:
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
     stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
-    tables: list[tuple[str, Sequence[str], list[list[object]]]] = [
+    for title, headings, rows in (
         ("running events, items counted up to now", columns, events),
         ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
-    ]
-    return Group(*parts, *(table_of(*each) for each in tables if each[2]))
+    ):
+        if rows:
+            parts.append(table_of(title, headings, rows))
+    return Group(*parts)
 
 
 async def _list_events(detector: NearDupDetector, options: Options) -> None:
@@ -168,6 +172,8 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
     ]
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
+    if not options.members:
+        return
     for report in reports:
         shown = [
             (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])

@@ -187,7 +187,9 @@ def document_of_line(line: FeedLine, path: Path) -> RecordedDocument:
 
 
 def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
-    extra = dict(line.row)
+    # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
+    is_short = line.size < 1 << 14
+    extra = {key: value for key, value in line.row.items() if is_short or not isinstance(value, list | dict)}
     given = extra.pop("id", None)
     if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
         raise InputError(f"'id' must be a text or a whole number, not {given!r}")
@@ -266,13 +268,9 @@ def _pages(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
         if len(body) < min(record.content_length, MOST_HTML_BYTES) and not is_packed:
             yield FeedLine(number, len(body), {}, f"{path}:{number}: {CUT_OFF}")
             continue
-        row = {
-            "id": record.headers.get("WARC-Record-ID", "").strip("<>"),
-            "url": record.headers.get("WARC-Target-URI", "").strip("<>"),
-            "time": record.headers.get("WARC-Date"),
-            "html": decode_html(body, record.http_charset),
-        }
-        yield FeedLine(number, len(body), row)
+        row = {"id": record.headers.get("WARC-Record-ID", "").strip("<>"), "time": record.headers.get("WARC-Date")}
+        row |= {"url": record.headers.get("WARC-Target-URI", "").strip("<>")}
+        yield FeedLine(number, len(body), row | {"html": decode_html(body, record.http_charset)})
 
 
 def _rows(file: IO[bytes]) -> Iterator[FeedLine]:
@@ -284,16 +282,22 @@ def _rows(file: IO[bytes]) -> Iterator[FeedLine]:
 def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocument], list[str]]:
     """Return documents, and the cluster that people sorted each of them into.
 
-    Every line needs the label, which is a text or a whole number. If not, raise InputError, which names the first wrong
-    line.
+    Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
+    the first wrong line.
     """
     documents = _documents(path)
     if not documents:
         raise InputError(f"{shown(path)}: the file has no documents")
+    if all(label not in document.extra for document in documents):
+        keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
+        raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
+    lines: dict[str | int | None, int] = {}
     for document in documents:
         value = document.extra.get(label)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise InputError(f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}")
+        if (line := lines.setdefault(document.id, document.line)) != document.line:
+            raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]
 
 
@@ -304,13 +308,14 @@ def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
 
 def without_labelled(
     background: Sequence[RecordedDocument], labelled: Sequence[RecordedDocument]
-) -> list[RecordedDocument]:
-    """Return the background without the labelled documents.
+) -> tuple[list[RecordedDocument], list[str]]:
+    """Return the background without the labelled documents, and the file and line of each document that is left out.
 
     Two documents are one if they have the same url, or the same text, HTML or file.
     """
     known = set().union(*map(_identities, labelled))
-    return [document for document in background if known.isdisjoint(_identities(document))]
+    kept = [document for document in background if known.isdisjoint(_identities(document))]
+    return kept, [document.where for document in background if not known.isdisjoint(_identities(document))]
 
 
 def _identities(document: RecordedDocument) -> set[tuple[str, object]]:

@@ -23,6 +23,8 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.lab.feed import (
     CUT_OFF,
+    LONGEST_LINE,
+    TOO_LONG,
     FeedLine,
     RecordedDocument,
     line_of,
@@ -72,6 +74,9 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
         except (ValueError, RecursionError) as error:  # also of thousands of digits, or of lists in lists
             problem = f"{where}: not JSON: {error}: perhaps {CUT_OFF}; this item and those behind it are not read"
             yield FeedLine(number, 0, {}, problem)
+            return
+        if end - place > LONGEST_LINE:
+            yield FeedLine(number, 0, {}, f"{where}: {TOO_LONG}")
             return
         place = end
         yield line_of(number, 0, value, where)

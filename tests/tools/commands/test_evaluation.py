@@ -81,8 +81,8 @@ def prose(seed: str, words: int) -> str:
 async def test_an_order_knows_nothing_of_the_order_before_it() -> None:
     wall = "\n".join(prose(f"wall {n}", 14) for n in range(12))
     pages = [page(n, prose(f"article {n}", 42) + "\n" + wall, site="one.example") for n in range(12)]
-    both = await evaluate(pages, NearDupSettings(), [0, 1])
-    (alone,) = await evaluate(pages, NearDupSettings(), [1])
+    both, _ = await evaluate(pages, NearDupSettings(), [0, 1])
+    (alone,), _ = await evaluate(pages, NearDupSettings(), [1])
     assert {None} < set(alone.matches)
     assert both[1] == alone
 
@@ -114,6 +114,7 @@ def written(tmp_path: Path, *rows: Row | str | bytes) -> Path:
         ([row(1), row(2, "")], 2, "must be a text or a whole number, not ''"),
         ([row(1), row(2, ["A"])], 2, "must be a text or a whole number, not ['A']"),
         ([row(1), row(2, True)], 2, "must be a text or a whole number, not True"),
+        ([row(1), row(1)], 2, "line 1 has the same id 'd1'"),
         ([row(1), "{not json"], 2, "not JSON"),
         ([row(1), b'{"id": "caf\xe9"}'], 2, "not UTF-8"),
         ([row(1), {"id": 2, "cluster": "A"}], 2, "needs 'text', 'html' or 'file'"),
@@ -139,8 +140,9 @@ def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> No
     ]
     background = tmp_path / "background.jsonl"
     write_lines(background, rows)
-    kept = without_labelled(read_background([background]), labelled)
+    kept, left_out = without_labelled(read_background([background]), labelled)
     assert [document.id for document in kept] == [1], "another text may have the same id"
+    assert left_out == [f"{background}:2", f"{background}:3"]
 
 
 # Two documents: how alike they are, and the reasons that are given for the verdict
@@ -280,6 +282,7 @@ def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
     # Storm and gale are one story: of the 6 + 28 pairs in stories, 6 + 12 are in clusters.
     assert found["protocols"]["pairwise"]["precision"] == round(18 / 34, 4)
     assert found["protocols"]["pairwise"]["recall"] == 1
+    assert found["bytes"] > 0
 
 
 def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
@@ -296,7 +299,7 @@ def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--label", "topic"], "the label 'topic' must be a text or a whole number, not None"),
+        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged"),
         (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
         (["-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'], 'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be'),
         (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
