@@ -62,8 +62,11 @@ class Place(NamedTuple):
     @property
     def is_qualified(self) -> bool:
         """Return whether only a word such as "deputy", "former", "alleged" or "only" came or is gone."""
-        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
-        return has_qualifier and not (self.gone and self.came) and self.size < SHORT
+        sides = [
+            [each for each in side if each.text not in FUNCTION_WORDS or each.text in QUALIFIERS]
+            for side in (self.gone, self.came)
+        ]
+        return not all(sides) and self.size < SHORT and any(each.text in QUALIFIERS for side in sides for each in side)
 
     @property
     def is_swap(self) -> bool:
