@@ -282,15 +282,17 @@ def _score(
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
     The new terms of a sentence of a report must have the weight ``needed``, and its title must be new: it may say in
-    other words what was told.
+    other words what was told, above all if the story has told its figures.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    figures = _new_figures(codes, known)
+    numbers = _new_figures(codes, ())
+    figures = numbers - known
+    has_told_figures = needed > 0 and not figures and len(numbers) > 1
     repeats = weights.keys() & about
     of_title = new.keys() & about
     weight = sum(new.values())
-    if about and not repeats:
+    if (about and not repeats) or has_told_figures:
         return 0.0
     if len(new.keys() - figures) < _LEAST_SHARE * len(weights):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
