@@ -166,6 +166,8 @@ class NearDupPipeline(Component):
         self.announcer.count_run(self.fates.failures, self.fates.lost)
         try:
             await self.detector.close()
+        except StoreError as error:
+            logger.error("The store cannot be closed: %s", error)
         finally:
             if self._freezes:
                 gc.unfreeze()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
 from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
@@ -80,7 +80,7 @@ class Embedding:
             ).result()
         except ExtractionError as error:
             self.close()
-            raise SettingsError(SETTING, path, str(error)) from error
+            raise SettingsError(SETTING, path, explain_worker(error)) from error
         self._model = example.sketch.partition(b"\n")[0]
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
 
@@ -109,7 +109,7 @@ class Embedding:
                 logger.warning(
                     "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
                     self._path,
-                    error,
+                    explain_worker(error),
                 )
             return b""
         self._known[text] = found

@@ -242,10 +242,7 @@ class WorkerProcess:
         try:
             with suppress(OSError):  # a worker that is gone gives no answer
                 send(self._pipes[0], *request)
-            too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s"
-            if request[0] == TEXTS:
-                too_slow = f"did not answer within {timeout:g} s"
-            header, *answer = self._receive(too_slow)
+            header, *answer = self._receive(f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s")
         finally:
             self.seconds = self.cpu_seconds = time.monotonic() - start
         error, self.seconds, self.cpu_seconds = json.loads(header)

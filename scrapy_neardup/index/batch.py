@@ -65,14 +65,12 @@ class CheckedDocument:
 
     @property
     def key(self) -> bytes:
-        """The key under which the document is registered, the next that is free if another document has its own.
-
-        As long as it has no match it is its own original.
-        """
+        """The key under which the document is registered. As long as it has no match it is its own original."""
         return self.record.original
 
     @property
     def id(self) -> str:
+        """The same as an id: that of the document, or if another has that, the next that is free."""
         return self.key.hex()
 
     @property
@@ -213,9 +211,9 @@ class Batch(Part):
         """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
         wanted = await self._client.run_aside(self._wanted_texts)
         self._texts |= await self.partition.texts(self._client, wanted)
-        # Those that come later in this batch may read the texts of those before.
-        new = (each for each in self.documents if each.stored is None and each.record.text_at != NO_TEXT)
-        self._texts |= {each.key: StoredText.of(each.given.title, each.given.text) for each in new}
+        for each in self.documents:  # those that come later in this batch may read the texts of those before
+            if each.stored is None and each.record.text_at != NO_TEXT:
+                self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
 
     def _wanted_texts(self) -> set[bytes]:
         """Return the keys of the documents that hold the texts which are compared.
@@ -261,14 +259,21 @@ class Batch(Part):
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            # Of candidates, and of the documents kept instead of them.
-            keys = (key for pair in pairs for key in (pair.key, pair.kept_key))
-            texts = {key: text for key in keys if (text := text_of(key, self.records, self._texts))}
             document = with_id(each.given, each.id)
-            each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
+            record = each.stored or each.record
+            each.decision = self.partition.judge.decide(document, record, pairs, self._texts_of(pairs))
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
+
+    def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
+        """Return the known texts of candidates, and of the documents kept instead of them, by document key."""
+        return {
+            key: text
+            for pair in pairs
+            for key in (pair.key, pair.kept_key)
+            if (text := text_of(key, self.records, self._texts))
+        }
 
     # 6. Commit
 

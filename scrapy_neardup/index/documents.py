@@ -3,6 +3,7 @@
 ``batch.py`` has the steps of a check, in their order.
 """
 
+import logging
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -26,6 +27,9 @@ from scrapy_neardup.records.documents import Record, new_record, read_record, se
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.story import Story
+
+logger = logging.getLogger(__name__)
+
 
 Records = dict[bytes, Record]
 
@@ -157,8 +161,12 @@ class Expiry(Part):
         """Delete the keys that are over after these documents."""
         if self.partition.run:
             return
-        if calls := [Call("UNLINK", name) for each in documents for name in self._note(each)]:
-            await self.partition.store.ask(partial(answers, calls=calls))
+        names = [name for each in documents for name in self._note(each)]
+        try:
+            if names:
+                await self.partition.store.ask(partial(answers, calls=[Call("UNLINK", name) for name in names]))
+        except StoreError as error:  # the checks are done, and the keys expire anyway
+            logger.warning("Expired keys are not deleted now: %s", error)
 
     def _note(self, document: CheckedDocument) -> list[str]:
         """Note a document. Return the keys that have left the window with it."""

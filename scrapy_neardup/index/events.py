@@ -98,11 +98,9 @@ class Events(Part):
         if claim.level == "ended" and counters.sources:
             oldest = counters.newest_source - ENDED_SECONDS
             old = [each for each, sources in _by_newest(ended) if sources[-1][0] < oldest]
-            writes += [
-                *(Call("HDEL", self.layout.ended, (each,)) for each in old),
-                Call("HSET", self.layout.ended, (key, counters.sources)),
-                Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)),
-            ]
+            writes += [Call("HDEL", self.layout.ended, old)] if old else []
+            writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
+            writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
         if claim.token and cast("int", waiting) < MOST_WAITING:
             packed = pack_claim(Heartbeats.of(0, clock).now // 1000, claim)
             writes += [Call("HSET", outbox, (_field((claim.token, key)), packed)) for key in claim.receivers]

@@ -81,8 +81,7 @@ class Knowledge:
 
     A thread may sketch a long text meanwhile, so what is learned is used under the lock of the sketcher.
 
-    If the store fails, the boilerplate that it did not take is shared the next time. Frequencies and mean vectors are
-    not: they are estimates.
+    If the store fails, what it did not take is shared the next time. Only mean vectors are not: they are estimates.
     """
 
     def __init__(self, sketcher: Sketcher, learned: Learned, breaker: Breaker) -> None:
@@ -98,10 +97,17 @@ class Knowledge:
             if (everything or is_due) and not self._breaker.is_open:
                 with self._sketcher.lock:
                     pending = frequencies.take_pending()
-                total = await self._breaker.ask(self._learned.add_frequencies(kind, pending), "Document frequencies")
-                if total is not None:
+                total = None
+                try:
+                    total = await self._breaker.ask(
+                        self._learned.add_frequencies(kind, pending), "Document frequencies"
+                    )
+                finally:
                     with self._sketcher.lock:
-                        frequencies.replace(total)
+                        if total is None:
+                            frequencies.give_back(pending)
+                        else:
+                            frequencies.replace(total)
         learned = self._sketcher.boilerplate
         if learned and (everything or learned.pending >= _SHARED_TOGETHER or self._sketcher.vector_means.is_due):
             await self._exchange_boilerplate(least=least)

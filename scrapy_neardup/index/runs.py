@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
 
-_END_SECONDS = 4.0  # how long a report that is under way is waited for at the end
+_END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
 
 PATIENCE_SECONDS = 6.0  # how long a run that begins waits for the next heartbeats of those that began before it
@@ -225,8 +225,7 @@ class Run:
         self._withdrawn: list[str] = []
         # Whether the item of a document has left the pipelines and is not lost, given the id of the document.
         self.is_kept: Callable[[str], bool] = lambda _: True
-        # Copies that are to be dropped, and for whose match another run has been asked, which has yet to deliver it.
-        self.asked: deque[str] = deque(maxlen=1000)
+        self._asked: deque[str] = deque(maxlen=1000)  # copies of what another run has yet to deliver
         self._reporting = asyncio.Lock()
         self._report: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
@@ -275,10 +274,14 @@ class Run:
         await self._breaker.ask(self._runs.answer_others(self.is_kept))
         await self.report(to_lost_store=True)
 
+    def note_asked(self, copy: str) -> None:
+        """Note that another run has been asked for the fate of the match of a copy, which is to be dropped."""
+        self._asked.append(copy)
+
     async def fate_of_match(self, copy: str, seconds: float) -> Fate:
         """Return what became of the match of a dropped copy. If another run has it, wait for that run to tell."""
         until = time.monotonic() + seconds
-        if copy not in self.asked:
+        if copy not in self._asked:
             return "kept"
         fate: Fate = "unknown"
         while fate == "unknown" and time.monotonic() < until and not self._breaker.is_open:
@@ -316,7 +319,11 @@ class Run:
         if self._report is not None:
             await asyncio.wait([self._report], timeout=_END_SECONDS)
             self._report.cancel()
+        until = time.monotonic() + _END_SECONDS
         await self.report(to_lost_store=True)
+        while (self._queue or self._withdrawn) and time.monotonic() < until:
+            await asyncio.sleep(_PAUSE)
+            await self.report(to_lost_store=True)
         if self._queue:
             message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))

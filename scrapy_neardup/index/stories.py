@@ -145,8 +145,8 @@ class Stories(Part):
             fields += "told", pack_told(story.told)
         writes = [Call("HSET", name, fields)]
         if counters.is_open:
-            own = Call("HSET", self.layout.events, (story.key, b""))
-            writes += [own, Call("EXPIRE", self.layout.events, (2 * self.policy.window,))]
+            writes.append(Call("HSET", self.layout.events, (story.key, b"")))
+            writes.append(Call("EXPIRE", self.layout.events, (2 * self.policy.window,)))
         elif story.was_open:
             writes.append(Call("HDEL", self.layout.events, (story.key,)))
         story.was_open = counters.is_open
@@ -184,8 +184,8 @@ class JoinedStories(Part):
             if not (missing := self._missing(joins)):
                 break
             calls = [Call("HMGET", self.layout.story(key), (*FIELDS, *each)) for key, each in missing.items()]
-            found = zip(missing.items(), await client.send(calls), strict=True)
-            self._read |= {key: asked_story(key, members, values) for (key, members), values in found}
+            for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
+                self._read[key] = asked_story(key, members, values)
         begun = [
             self._records.get(key)
             for key in {bytes.fromhex(each.story) for each in joins}

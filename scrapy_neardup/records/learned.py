@@ -45,7 +45,9 @@ def pack_counts(documents: int, counts: NDArray[np.uint32]) -> bytes:
 
 
 def unpack_counts(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
-    """Return the number of documents, and the count of every slot."""
+    """Raise ValueError for another number of bytes."""
+    if len(packed) != PACKED_BYTES:
+        raise ValueError(f"{len(packed)} bytes of document frequencies, not {PACKED_BYTES}")
     counts = np.frombuffer(packed, ">u2", offset=_DOCUMENTS_BYTES).astype(np.uint32)
     return int.from_bytes(packed[:_DOCUMENTS_BYTES], "big"), counts
 
@@ -103,11 +105,16 @@ class Frequencies:
         return cast("NDArray[np.float64]", np.log((self.documents + _PRIOR_DOCUMENTS) / (found + 1)))
 
     def take_pending(self) -> bytes:
-        """Return the counts that no store knows yet, packed."""
+        """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""
         taken = pack_counts(self.pending, self._pending_counts)
         self._pending_counts[:] = 0
         self.pending = 0
         return taken
+
+    def give_back(self, taken: bytes) -> None:
+        documents, counts = unpack_counts(taken)
+        self.pending += documents
+        self._pending_counts += counts
 
     def replace(self, total: bytes) -> None:
         """Replace the counts by a store's sum and the counts it does not know yet."""

@@ -114,6 +114,9 @@ def pack_told(told: Sequence[int]) -> bytes:
 
 
 def read_told(packed: bytes | None) -> list[int]:
-    """Return what ``pack_told`` packed, without a last hash that is not whole."""
-    count = len(packed or b"") // 2
-    return list(struct.unpack_from(f">{count}H", packed or b""))
+    """Return what ``pack_told`` packed. Raise StoreError for anything else."""
+    if not packed:
+        return []
+    if len(packed) % 2:
+        raise StoreError(f"{len(packed)} bytes are no list of hashes")
+    return list(struct.unpack(f">{len(packed) // 2}H", packed))

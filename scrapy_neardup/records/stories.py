@@ -7,6 +7,7 @@ import logging
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, cast
 
 import xxhash
@@ -97,9 +98,8 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     number, status, kind, is_counted, topic, *texts = values
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind >= len(_STORED_KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
-    language, section, source, owner, url, title, changes, terms, news = (
-        text.decode("utf-8", "replace") for text in texts
-    )
+    decoded = (text.decode("utf-8", "replace") for text in texts)
+    language, section, source, owner, url, title, changes, terms, news = decoded
     return Member(
         id=key.hex(),
         url=url,
@@ -224,7 +224,7 @@ class StoryCounters:
         return max(_seconds(_SOURCE, self.sources) or _seconds(_ITEM, self.items_seen), default=0)
 
     def pack(self) -> bytes:
-        return COUNTERS.pack(*(getattr(self, name) for name in COUNTERS.fields))
+        return COUNTERS.pack(*_VALUES(self))
 
     def story(self, key: bytes, ledger: Ledger) -> Story:
         sources = read_sources(self.sources)
@@ -275,12 +275,8 @@ def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
 
 def read_sources(packed: bytes) -> EventSources:
     """Read entries of ``StoryCounters.sources``, in the order of their times."""
-    return tuple(
-        sorted(
-            (seconds_of(each[4:8]), each[:4], each[8:10].decode("latin-1").strip())
-            for each in split(packed, SOURCE_BYTES)
-        )
-    )
+    entries = split(packed, SOURCE_BYTES)
+    return tuple(sorted((seconds_of(each[4:8]), each[:4], each[8:10].decode("latin-1").strip()) for each in entries))
 
 
 def read_extent(packed: bytes) -> Extent:
@@ -331,6 +327,8 @@ def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
         lead=lead.decode("utf-8", "replace"),
     )
 
+
+_VALUES = attrgetter(*COUNTERS.fields)
 
 ChangeKind = Literal["joined", "united", "muted", "state"] | Level
 

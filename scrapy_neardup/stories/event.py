@@ -22,7 +22,8 @@ MOST_IN_HAND = 256  # events that wait for a receiver; more of them are only in 
 PAUSES = 1.0, 60.0
 
 _AWAY = 3  # if this many events fail in a row at the end, the receiver is away
-_LONGEST_CLOSING = 60.0  # seconds for all events that wait at the end, and to load what sends them
+_CLOSING = 5.0  # seconds in which one of the events that wait at the end has to be taken
+_LONGEST_CLOSING = 60.0  # seconds for all of them, and to load what sends them
 
 SpecialReport = dict[str, Any]  # see ``docs/event.schema.json``
 
@@ -104,6 +105,9 @@ class Receiver(Protocol):
     setting: str  # that names it
     key: bytes  # by which the store knows it
 
+    async def prepare(self) -> None:
+        """Load what sends events. How long this takes depends on the machine, not on the receiver."""
+
     async def deliver(self, report: SpecialReport) -> None:
         """Raise Refused if the receiver will never take the event, and another error if it may later."""
 
@@ -146,16 +150,28 @@ class Sender:
         self._waiting.pop(token, None)
 
     async def close(self) -> None:
-        """Try each event that waits once more, unless the receiver is away."""
+        """Try each event that waits once more, until the receiver takes none for some seconds."""
         self._is_closing = True
         if self._task is not None:
             self._wake.set()
-            await asyncio.wait({self._task}, timeout=_LONGEST_CLOSING)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._finish(self._task), _LONGEST_CLOSING)
             self._task.cancel()
-            await asyncio.wait({self._task})
+            (error,) = await asyncio.gather(self._task, return_exceptions=True)
+            if isinstance(error, Exception):  # a bug of ours: the events stay in the store
+                logger.error("The %s gets no more events of this crawl", self._receiver.name, exc_info=error)
         if self._waiting:
             logger.warning("Events that wait for the %s: %d", self._receiver.name, len(self._waiting))
         await self._receiver.close()
+
+    async def _finish(self, task: asyncio.Task[None]) -> None:
+        if self._waiting:
+            with suppress(Exception):  # the next try meets the same error
+                await self._receiver.prepare()
+        waiting = None
+        while not task.done() and waiting != len(self._waiting):
+            waiting = len(self._waiting)
+            await asyncio.wait({task}, timeout=_CLOSING)
 
     async def _run(self) -> None:
         pause = self._first_pause

@@ -21,7 +21,7 @@ from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
 from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
@@ -103,8 +103,14 @@ class Webhook:
             )
         _judge(host, status, self.setting)
 
+    async def prepare(self) -> None:
+        """Load the HTTP client, in a thread: the import would hold up the event loop."""
+        await asyncio.to_thread(import_module, "aiohttp")
+
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-        aiohttp = await asyncio.to_thread(import_module, "aiohttp")  # which would hold up the event loop
+        await self.prepare()
+        import aiohttp
+
         if self._client is None:
             limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=3.0)
             self._client = aiohttp.ClientSession(timeout=limits, auto_decompress=False)
@@ -120,7 +126,7 @@ class Webhook:
             with suppress(asyncio.TimeoutError, aiohttp.ClientError):
                 # Some servers complain if a client hangs up before it has read the beginning of the body.
                 await asyncio.wait_for(answer.content.read(65_536), 1.0)
-            return int(answer.status), str(answer.headers.get("Location", ""))
+            return answer.status, answer.headers.get("Location", "")
 
     async def close(self) -> None:
         if self._client is not None:
@@ -143,12 +149,18 @@ class Service:
         options = WorkerOptions(None, deadline, ("scrapy_neardup.stories.send_message.load_sender", ""), None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
 
+    async def prepare(self) -> None:
+        """Wait until the process has loaded Apprise. This depends on the machine, not on the service."""
+        await self._ask(None)
+
     async def deliver(self, report: dict[str, Any]) -> None:
-        request = json.dumps((self._url, *message_of(report)))
+        await self._ask((self._url, *message_of(report)))
+
+    async def _ask(self, request: object) -> None:
         try:
-            answer = await asyncio.wrap_future(self._worker.submit_text(request))
+            answer = await asyncio.wrap_future(self._worker.submit_text(json.dumps(request)))
         except ExtractionError as error:
-            raise DeliveryFailed(f"{self.name}: {error}") from None
+            raise DeliveryFailed(f"{self.name}: {explain_worker(error)}") from None
         if answer.sketch != b"0":
             _judge(self.name, int(answer.sketch), self.setting)
             raise DeliveryFailed(f"{self.name} did not take the message; check its url in {self.setting}")
@@ -169,6 +181,8 @@ class AtomFile:
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser().resolve()
         self.key = hashlib.sha256(os.fsencode(self._path)).digest()[:RECEIVER_BYTES]
+
+    async def prepare(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -217,7 +231,10 @@ class AtomFile:
             SubElement(SubElement(feed, "author"), "name").text = "scrapy-neardup"
             feed.extend(entries[:MOST_ENTRIES])
             new = self._path.with_name(f".{self._path.name}.new")
-            new.write_bytes(ElementTree.tostring(feed, "utf-8", xml_declaration=True))
+            with new.open("wb") as file:
+                file.write(ElementTree.tostring(feed, "utf-8", xml_declaration=True))
+                file.flush()
+                os.fsync(file.fileno())
             if self._path.exists():
                 shutil.copymode(self._path, new)
             new.replace(self._path)

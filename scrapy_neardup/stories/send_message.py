@@ -13,7 +13,7 @@ from typing import Any
 
 
 def load_sender(_: str) -> Callable[[Sequence[str]], list[bytes]]:
-    """Return the function that sends messages. Each is JSON: url of the service, title and text.
+    """Return the function that sends messages. Each is JSON: url of the service, title and text; or null for none.
 
     It answers each by 0 if Apprise has sent it, else by the status of HTTP that the service gave, or 200 if there is
     none.
@@ -50,4 +50,4 @@ def load_sender(_: str) -> Callable[[Sequence[str]], list[bytes]]:
             return b"200"
         return status[1].encode()
 
-    return lambda messages: [send(*json.loads(each)) for each in messages]
+    return lambda messages: [send(*given) if (given := json.loads(each)) else b"0" for each in messages]

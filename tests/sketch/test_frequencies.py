@@ -61,6 +61,16 @@ async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[i
         assert total == expected
 
 
+def test_what_a_store_could_not_be_told_is_not_lost() -> None:
+    frequencies = Frequencies()
+    frequencies.learn(features(1, 2))
+    taken = frequencies.take_pending()
+    frequencies.learn(features(2, 3))
+    frequencies.give_back(taken)
+    assert frequencies.pending == 2
+    assert add_counts(b"", frequencies.take_pending()) == counted(2, {1: 1, 2: 2, 3: 1})
+
+
 def test_memory_stays_as_it_is_and_counts_fade() -> None:
     frequencies = Frequencies()
     for _ in range(MOST_DOCUMENTS + 10):

@@ -60,6 +60,9 @@ class Sending:
     def _note(self, entry: tuple[str, bytes]) -> None:
         self.over.append(entry[0])
 
+    async def prepare(self) -> None:
+        """Do nothing: there is nothing to load."""
+
     async def close(self) -> None:
         """Keep the connection: the fixture closes it."""
 

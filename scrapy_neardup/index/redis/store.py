@@ -75,17 +75,20 @@ class RedisStore(Store):
         async with self._opening:
             if self.client is not None:
                 return
-            redis = connect(self.url, self._timeout)
-            self.client = RedisClient(redis)
+            self.client = RedisClient(connect(self.url, self._timeout))
             try:
-                # Send a command for a key, so that a node of a cluster fails now and not at each check.
-                await self.ask(lambda _: redis.exists(key))
-                found = await self.ask(lambda _: server_facts(redis, key))
+                await self.ask(lambda client: self._try(key))
             except BaseException:  # also if the task is cancelled
                 await self.close()
                 raise
-            if found.facts and found.warnings:  # a crawl needs no right to ask for facts
-                logger.warning("The store may lose data: %s", found.warnings[0])
+
+    async def _try(self, key: str) -> None:
+        """Send a command for a key, so that a node of a cluster fails now and not at each check."""
+        assert self.client is not None
+        await self.client.redis.exists(key)
+        found = await server_facts(self.client.redis, key)
+        if found.facts and found.warnings:  # a crawl needs no right to ask for facts
+            logger.warning("The store may lose data: %s", found.warnings[0])
 
     async def close(self) -> None:
         client, self.client = self.client, None
@@ -194,11 +197,9 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     else:
         shards, added = zip(*new.added, strict=True) if new.added else ((), ())
         gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in new.gone]
-        counts = bytes([len(each) // new.size for each in added])
-        arguments += (
-            *(len(new.hashes), new.keys, new.weights, new.least, new.size, new.version),
-            *(b"".join(shards), counts, b"".join(added), b"".join(gone)),
-        )
+        arguments += (len(new.hashes), new.keys, new.weights, new.least, new.size, new.version)
+        arguments += (b"".join(shards), bytes([len(each) // new.size for each in added]))
+        arguments += (b"".join(added), b"".join(gone))
         for name, bits, version, newest in new.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
@@ -301,4 +302,6 @@ def explain_error(url: str, error: Exception) -> StoreError:
     for words, mend in _MENDS.items():
         if words in details.lower():
             return StoreError(f"{location}: {text}; {mend}")
+    if "no such file or directory" in details.lower() and "ssl_" in url:
+        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
     return StoreUnavailable(f"{location}: {text}")
