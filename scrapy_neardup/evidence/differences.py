@@ -303,10 +303,10 @@ def _of_whole_sentence(places: Sequence[Place], language: str, *, is_asked: bool
     word, and so are "beat" and "was beaten by". The words and endings that tell these apart are in ``wording.json``, by
     language: words of the future, "by", "was", endings of the past, and those of the present and the future.
     """
-    gone = [*chain.from_iterable(place.gone for place in places)]
-    came = [*chain.from_iterable(place.came for place in places)]
     if not is_asked:
         return
+    gone = [*chain.from_iterable(place.gone for place in places)]
+    came = [*chain.from_iterable(place.came for place in places)]
     if differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language):
         yield Difference("word", printed_words(gone), printed_words(came), is_alone=True)
 

@@ -74,10 +74,9 @@ def _values_of(word: str, language: str) -> frozenset[ValueWord]:
         return found
     if language == "en" and word.isascii():  # a general is no January, and roses are no rise
         return frozenset()
-    if found := next(
-        filter(None, (words.get(form) or stems.get(form) for form in (*_forms(word), *_forms(bare)))), None
-    ):
-        return found
+    for form in (*_forms(word), *_forms(bare)):
+        if found := words.get(form) or stems.get(form):
+            return found
     halves = [(word[:at], word[at:].removeprefix("s")) for at in range(4, len(word) - 3)]  # "Montagabend"
     return frozenset[ValueWord]().union(*(words[a] | words[b] for a, b in halves if a in words and b in words))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE
@@ -66,13 +67,11 @@ def _news_of(
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
     news = news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    if new_values or is_version or len(news) >= MOST_NEWS:
+        return news
     # "Second body found" may be no more than a headline, or a short sentence.
-    as_written = [
-        one_line(each.text, LONGEST_NEWS)
-        for each in new_tolls
-        if each.is_increment and not is_version and new_terms(each.text, told, join.language)
-    ]
-    return (*news, *as_written[:1])[:MOST_NEWS] if not new_values else news
+    more = (each.text for each in new_tolls if each.is_increment and new_terms(each.text, told, join.language))
+    return (*news, *(one_line(each, LONGEST_NEWS) for each in islice(more, 1)))
 
 
 def _new_tolls(
