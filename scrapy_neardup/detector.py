@@ -15,7 +15,7 @@ from scrapy_neardup.content.extractors import extractor_identity
 from scrapy_neardup.content.urls import require_page, url_identity
 from scrapy_neardup.document import Document, Fingerprint, Verdict, unchecked
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain, source_of
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.learned import Knowledge
@@ -242,6 +242,8 @@ class NearDupDetector:
         finally:
             for each in own:
                 del self._waiting[each]
+                if each.done():
+                    each.exception()  # only the first one is raised, and asyncio would log the others
         return [self._final(each.result()) for each in own]
 
     def _next_group(self) -> dict[Answer, Document]:
@@ -324,13 +326,18 @@ class NearDupDetector:
     async def final_stories(self) -> dict[str, str]:
         """Return the stories of earlier verdicts that became a part of another story since, with that other story.
 
-        Never raises. If the store does not answer, return those that became a part of another story through a document
-        of this process.
+        Never raises. If the store does not answer, log a warning, and return those that became a part of another story
+        through a document of this process.
         """
-        if self.breaker.is_open:
+        try:
+            if self.breaker.is_open:
+                if not self._is_open:  # no story was read from a store that has never answered
+                    return {}
+                raise StoreUnavailable("it does not answer")
+            return await self.stories.final_stories()
+        except StoreError as error:
+            logger.warning("The final stories cannot be read from the store, so some may be missing: %s", error)
             return self.stories.known_final_stories()
-        stored = await self.breaker.ask(self.stories.final_stories())
-        return self.stories.known_final_stories() if stored is None else stored
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""

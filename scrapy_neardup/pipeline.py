@@ -192,7 +192,7 @@ class NearDupPipeline(Component):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
         if not tag_item(adapter, verdict, self.settings.fields):
-            self.summary.untagged[type(item).__qualname__] += 1
+            self.summary.miss_tags(item)
         return item
 
     async def _verdict_on(self, adapter: ItemAdapter, context: ItemContext) -> Verdict:

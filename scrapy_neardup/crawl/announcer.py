@@ -9,6 +9,7 @@ from functools import partial
 from heapq import nlargest
 from typing import Any
 
+from rich.cells import cell_len, chop_cells
 from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
@@ -25,7 +26,7 @@ from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.story import LEVELS
-from scrapy_neardup.text.display import counted, one_line, printable
+from scrapy_neardup.text.display import counted, printable
 
 
 class Announcer(Component):
@@ -228,7 +229,7 @@ class RunSummary:
         self.late = 0  # items that were under way when the crawl ended
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
-        self.untagged: Counter[str] = Counter()  # classes of items that take no tag
+        self._untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._local_sites: Counter[str] = Counter()  # with their ports
         self._would_drop = 0
@@ -266,6 +267,10 @@ class RunSummary:
                 story.items += moved.items
                 story.sources |= moved.sources
 
+    def miss_tags(self, item: object) -> None:
+        """Count an item that took no tags, by its class."""
+        _note(self._untagged, type(item).__qualname__)
+
     def miss_text(self, adapter: Mapping[str, Any], problem: str) -> None:
         """Count an item without a text. Note which of its fields may hold the text all the same."""
         self.problems[problem] += 1
@@ -280,7 +285,8 @@ class RunSummary:
             yield "run/kept", self.judged - self.dropped
             if self.lost:
                 yield "run/lost", self.lost
-        yield from ((f"hints/{name}", items) for name, items, _ in self._hints())
+        for name, items, _ in self._hints():
+            yield f"hints/{name}", items
 
     def text(self) -> str:
         """Return the block. If the run had no items, say so and where to look."""
@@ -349,7 +355,7 @@ class RunSummary:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
         if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
             counts["only-revisits"] = revisits
-        counts["untagged"] = self.untagged.total()
+        counts["untagged"] = self._untagged.total()
         if self.levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
@@ -357,7 +363,7 @@ class RunSummary:
             if (items := counts[name]) and items >= least * self.judged:
                 filled = text.format(
                     share=f"{items:,} of {max(items, self.judged):,} items",
-                    untagged=_most(self.untagged),
+                    untagged=_most(self._untagged),
                     remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],
@@ -378,4 +384,7 @@ def _most(names: Counter[str]) -> str:
 
 
 def _row(counts: str, title: str) -> str:
-    return f"  {counts}  {one_line(title, _WIDTH - len(counts) - 4)}"
+    row = f"  {counts}  {' '.join(title.split())}"
+    if cell_len(row) <= _WIDTH:
+        return row
+    return f"{chop_cells(row, _WIDTH - 1)[0]}…"

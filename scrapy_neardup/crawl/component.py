@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -213,3 +214,16 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:
         logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
+
+
+def can_be_written(folder: Path) -> bool:
+    """Decide whether files can be made in a directory, by making one. The directory may not exist yet.
+
+    Access bits would not tell: root has all rights, also where the kernel or a file system takes no files.
+    """
+    try:
+        nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+        TemporaryFile(dir=nearest).close()
+    except OSError:  # also if a parent may not be searched, or the name is too long
+        return False
+    return True

@@ -130,10 +130,7 @@ class JsonLinesFeed:
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
         if self._file is None:
             if self._is_daily and isinstance(self._storage, FileFeedStorage):
-                for path in Path(self._storage.path).parent.glob("*-????-??-??.jsonl"):
-                    with suppress(OSError):  # somebody else removes it too
-                        if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
-                            path.unlink()
+                _remove_old_files(Path(self._storage.path).parent)
             assert self._crawler.spider is not None
             mask = os.umask(0o077)
             try:
@@ -153,6 +150,13 @@ def overwritten_feed(settings: BaseSettings) -> str:
         if options.get("overwrite") and path.is_file() and path.stat().st_size:
             return str(path)
     return ""
+
+
+def _remove_old_files(folder: Path) -> None:
+    for path in folder.glob("*-????-??-??.jsonl"):
+        with suppress(OSError):  # somebody else removes it too
+            if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+                path.unlink()
 
 
 def _without_login(error: Exception) -> str:
@@ -212,15 +216,18 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
-    return {
+    row: dict[str, Any] = {
         "id": document.id,
         "url": document.url,
         "title": document.title,
         "time": datetime.fromtimestamp(document.seen_at, timezone.utc).isoformat(),
         "language": document.language,
-        "section": document.section,
-        "publisher": document.publisher,
-        "canonical": canonical,
-        "url_is_own": url_is_own,
         "text": document.text[:MOST_CHARACTERS],
     }
+    said = {"section": document.section, "publisher": document.publisher}
+    row |= {name: value for name, value in said.items() if value}
+    if canonical not in ("", document.url):
+        row["canonical"] = canonical
+    if not url_is_own:
+        row["url_is_own"] = False
+    return row

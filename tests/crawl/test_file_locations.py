@@ -18,7 +18,7 @@ from projects import FERRY, ITEM_A_PAGE, NOTING, Item, Project
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.component import locate_files
+from scrapy_neardup.crawl.component import can_be_written, locate_files
 
 NOBODY = "http://127.0.0.1:9/"  # nothing listens there
 KILLED = """
@@ -102,6 +102,15 @@ def test_the_files_of_a_crawl_are_there_when_it_is_killed_and_only_their_owner_r
     (dropped,) = (tmp_path / "kept/neardup-dropped").iterdir()
     assert {row["neardup_status"] for row in read_lines(dropped)} == {"duplicate"}
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def test_whether_files_can_be_made_is_tried(tmp_path: Path) -> None:
+    """Root has every right on a file system that takes no files, such as that of the kernel."""
+    (tmp_path / "file").touch()
+    assert can_be_written(tmp_path / "not/yet/there")
+    assert not can_be_written(tmp_path / "file/below")
+    assert not can_be_written(Path("/proc/neardup"))
+    assert files(tmp_path) == {"file"}
 
 
 @pytest.mark.slow

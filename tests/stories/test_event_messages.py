@@ -21,6 +21,7 @@ from receivers import PATIENCE, BadReceiver, Receiver, drip_headers, skip
 from services import Services
 
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import event as event_module
 from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
 from scrapy_neardup.stories.report import special_report
@@ -180,21 +181,29 @@ async def test_a_busy_machine_takes_no_time_from_a_service(
     assert len(receiver.requests) == 2
 
 
-async def test_a_crawl_on_a_busy_machine_ends_within_a_minute(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver
+@pytest.mark.parametrize("is_released", [True, False])
+async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver, is_released: bool
 ) -> None:
+    monkeypatch.setattr(event_module, "_CLOSING", PATIENCE)
+    if is_released:
+        monkeypatch.setattr(event_module, "_LONGEST_CLOSING", 1000)
     gate = Gate(tmp_path, monkeypatch)
     chat = Service(receiver.url.replace("http", "json"))
     sender = Sender(chat, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None)
     sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
     closing = asyncio.create_task(sender.close())
     release = await gate.held()
-    skip(monkeypatch, 60)
+    skip(monkeypatch, 2 * PATIENCE if is_released else 60)
+    if is_released:
+        await asyncio.sleep(0)
+        release()
     await asyncio.wait_for(closing, 1000 * PATIENCE)
-    assert receiver.requests == []
-    release()
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*left, return_exceptions=True)  # the end of the process
+    assert len(receiver.requests) == is_released, "a crawl ends within a minute"
+    if not is_released:
+        release()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*left, return_exceptions=True)  # the end of the process
 
 
 @pytest.mark.usefixtures("fast_workers")

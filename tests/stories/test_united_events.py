@@ -150,7 +150,7 @@ async def test_a_store_that_is_gone_leaves_what_this_process_knows(
         expected = await room.detector.final_stories()
         redis_server.stop()
         assert await room.detector.final_stories() == expected != {}
-    assert len([record for record in caplog.records if "store is lost" in record.message]) == 1
+    assert len([record for record in caplog.records if "final stories cannot be read" in record.message]) == 1
 
 
 def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> None:

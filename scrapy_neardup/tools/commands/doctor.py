@@ -1,24 +1,22 @@
 """``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to fix it."""
 
-import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scrapy import Spider
-from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
-from scrapy.settings import Settings
+from scrapy.settings import BaseSettings, Settings
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import checked_settings
+from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
 from scrapy_neardup.content.processes import start_extraction
+from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import refused_commands
-from scrapy_neardup.index.store import Facts
 from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
@@ -90,8 +88,13 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
         settings = checked_settings(scrapy_settings)
         embedding = embedding_of(settings)
     except (UsageError, SettingsError) as error:
-        mend = "change this setting, and run this command again: nothing else was checked"
-        return [Check("settings", str(error), mend)]
+        unchecked = "store, extractor, events and webhook were not checked"
+        again = "correct the setting that failed, and run this command again"
+        return [
+            Check("settings", str(error), "change this setting"),
+            _check_add_on(scrapy_settings),
+            Check("all others", unchecked, again, is_warning=True),
+        ]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
     if embedding:
         chosen += f", embedder {embedding.identity}"
@@ -108,28 +111,33 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
     return checks
 
 
-def _check_add_on(settings: Settings, *, enabled: bool) -> Check:
+def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
+    has_add_on = False  # or a class derived from it
+    for entry, order in settings.getdict("ADDONS").items():
+        try:
+            has_add_on |= order is not None and issubclass(load_object(entry), Addon)
+        except Exception as error:  # noqa: PERF203  importing a module may raise anything
+            mend = f"correct or remove this entry; that of the plugin is {_LINE}"
+            return Check("add-on", f"{entry!r}, which cannot be loaded: {error}", mend)
+    pipelines = [each for each, order in settings.getdict("ITEM_PIPELINES").items() if order is not None]
+    is_on = has_add_on or "NearDupPipeline" in str(pipelines)
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Check("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
-    add_ons = f"ADDONS = {settings.getdict('ADDONS')!r}"
-    crawler = Crawler(Spider, settings)
-    try:
-        crawler.addons.load_settings(crawler.settings)
-    except Exception as error:  # importing a module may raise anything
-        return Check("add-on", f"{add_ons} cannot be loaded: {error}", f"the entry of the plugin is {_LINE}")
-    settings = crawler.settings
-    is_on = "NearDupPipeline" in str([each for each in settings.getdict("ITEM_PIPELINES").items() if None not in each])
     if not is_on and not inside_project():
         return Check("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
     if not is_on:
         mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
-        return Check("add-on", f"{add_ons}: the plugin is off, and no item is judged", mend)
+        found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
+        return Check("add-on", found, mend)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
+    if has_add_on:
+        settings = settings.copy()
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
     items = settings.getint("CONCURRENT_ITEMS")
     return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
 
@@ -142,8 +150,7 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
     path = Path(rest) if scheme == "sqlite" else None
     if path is not None and not path.exists():
         mend = ""
-        nearest = next(each for each in path.absolute().parents if each.is_dir())
-        if not os.access(nearest, os.W_OK):
+        if not can_be_written(path.parent):
             mend = "set NEARDUP_DATA_DIR to a directory that this user may write to"
         return [Check("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index
@@ -160,23 +167,25 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
 async def _check_redis(index: Index, store: str) -> list[Check]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: refused_commands(client, key))
-    found = Facts({})
+    facts: dict[str, str] = {}
+    warnings: Sequence[str] = [""]
     rights = Check("rights", "this user may call every command that is needed")
     try:
         await index.store.ask(lambda client: client.names(key))
         found = await index.store.ask(lambda client: client.facts([key]))
+        facts = found.facts
+        warnings = found.warnings or warnings
     except StoreError as error:
         lost = f"watch, explain and purge do not work: {error}"
         rights = Check("rights", lost, "see docs/redis.md", is_warning=True)
     if refused:
         rights = Check("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
-    facts = found.facts
     server = "".join(f" ({facts[name]})" for name in ("server", "mode") if facts.get(name))
     policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
     return [
         Check("store", f"{store}{server}"),
         rights,
-        *(Check("eviction", policy, warning, is_warning=True) for warning in found.warnings or ("",)),
+        *(Check("eviction", policy, warning, is_warning=True) for warning in warnings),
     ]
 
 

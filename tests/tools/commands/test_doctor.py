@@ -40,7 +40,7 @@ def test_a_healthy_project_is_ok(project: Project) -> None:
 @pytest.mark.parametrize(
     ("given", "state", "found", "mend"),
     [
-        ('ADDONS={"scrapy_neardup.Adon": 500}', "failed", "'scrapy_neardup.Adon': 500} cannot be loaded", ADDON_LINE),
+        ('ADDONS={"scrapy_neardup.Adon": 500}', "failed", "'scrapy_neardup.Adon', which cannot be loaded", ADDON_LINE),
         (
             'ADDONS={"scrapy_neardup.Addon": null}',
             "failed",
@@ -152,7 +152,8 @@ def test_a_wrong_setting(project: Project, setting: str) -> None:
     assert status == 1
     assert found["settings"]["state"] == "failed"
     assert setting.partition("=")[0] in found["settings"]["found"]
-    assert found["settings"]["mend"].endswith("nothing else was checked")
+    assert list(found) == ["settings", "add-on", "all others"]
+    assert found["all others"]["found"].endswith("were not checked")
 
 
 def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) -> None:
