@@ -17,6 +17,7 @@ from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, s
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _SYNONYMS = {pair for words in _TABLE["synonyms"].split("|") for pair in permutations(words.split(), 2)}
+_MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
 # Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
@@ -75,11 +76,19 @@ def _are_one_name(a: str, b: str) -> bool:
 
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
-    """Return whether words say the same one after the other, as "began" and "started" do."""
-    if ("".join(olds), "".join(news)) in _SYNONYMS:
-        return True
-    cuts = product(range(1, len(olds)), range(1, len(news)))
-    return any(are_synonyms(olds[:a], news[:b]) and are_synonyms(olds[a:], news[b:]) for a, b in cuts)
+    """Return whether words say the same one after the other, as "began" and "started" do, or "passed away" and "died".
+
+    Each place in both rows is looked at once, so long rows take no longer than their length allows.
+    """
+    reached = {(0, 0)}  # how many words of each row say the same
+    for at, other in product(range(len(olds)), range(len(news))):
+        if (at, other) in reached:
+            reached |= {
+                (at + a, other + b)
+                for a, b in product(range(1, _MOST_WORDS + 1), repeat=2)
+                if ("".join(olds[at : at + a]), "".join(news[other : other + b])) in _SYNONYMS
+            }
+    return bool(olds) and (len(olds), len(news)) in reached
 
 
 def _is_other_form(a: str, b: str) -> bool:
