@@ -60,7 +60,8 @@ WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in wo
 HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
 _SIGNS = {"kc": "Kč", "zl": "zł"}  # as they are told
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
-PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%", "pct", "proc"}
+_PERCENT = {word.replace("_", " ") for word in WORDS["percent"]}
+PERCENT = _PERCENT.union({"%", "pct", "proc"}, (word for word, unit in _UNITS.items() if unit == "%"))
 PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
