@@ -12,7 +12,7 @@ from scrapy_neardup.evidence.differences import Sentence
 from scrapy_neardup.evidence.replacements import article_for_number
 from scrapy_neardup.evidence.sentence_values import as_printed, equal_words, is_small
 from scrapy_neardup.evidence.spellings import begin_alike, is_same_word
-from scrapy_neardup.evidence.tokens import QUALIFIERS, Token, is_unspaced, tokens_of
+from scrapy_neardup.evidence.tokens import ONLY, QUALIFIERS, Token, is_unspaced, tokens_of
 from scrapy_neardup.evidence.value_words import VALUES, are_denied, differing, said_in
 from scrapy_neardup.text.display import one_line
 
@@ -96,14 +96,17 @@ def _subjects(place: _Place, language: str) -> set[str]:
     if any(each.kind == "number" for each in (*gone, *came)):
         return {"share"} if article_for_number(gone, came) or article_for_number(came, gone) else set()
     around = _WITHIN * any(map(is_unspaced, (*gone, *came)))
-    found = differing(*(said_in(side, language) for side in place.sides(around, around)))
+    found = differing(*(said_in(side, language) for side in place.sides(around, around))) - {"agreement"}
     denials = {any(each.kind == "negation" for each in side) for side in (gone, came)}
     return found if len(denials) == 1 else found & VALUES  # "did not accept" and "rejected" say the same
 
 
 def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> bool:
     """Decide whether one side denies what the other one says: "not open", "open"; "no risk", "great risk"."""
-    denials = [any(each.kind == "negation" for each in side) for side in (gone, came)]
+    denials = [
+        any(each.kind == "negation" for each in side) and ONLY.isdisjoint(each.text for each in side)
+        for side in (gone, came)
+    ]  # "not only" denies nothing
     sides = [[each for each in side if not is_small(each) and each.kind != "negation"] for side in (gone, came)]
     denied = [(a, b) for a, b in product(*sides) if are_denied(a.text, b.text, language)]
     pairs = [*denied, *(pair for pair in product(*sides) if is_same_word(*pair))]

@@ -45,7 +45,8 @@ CLASSES: dict[str, dict[str, str]] = {
     **{words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")},
 }
 """Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
-QUALIFIERS = frozenset(f"{_TABLE['qualifiers']} {CLASSES['only']['only']}".split())
+ONLY = frozenset(CLASSES["only"]["only"].split())
+QUALIFIERS = ONLY.union(_TABLE["qualifiers"].split())
 DENIALS: dict[str, str] = _TABLE["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]

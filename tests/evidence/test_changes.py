@@ -82,13 +82,18 @@ TOLD = [
     ("en", "The fund gave {50,000|50 million} crowns to the school.", "crowns: 50000 -> 50000000"),
     ("en", "The town will pay 40 million {yen|yuan} for the mill.", "pay: ¥ -> 元"),
     ("th", "สภาเมือง{อนุมัติ|ปฏิเสธ}แผนสร้างสะพานเก่า", "เมือง: อนุมัติ -> ปฏิเสธ"),
+    (
+        "en",
+        "The board of the museum in Skerrow {sacked|hired} a guard, and 3 pupils saw it.",
+        "Skerrow: sacked -> hired",
+    ),
+    ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。", "名学生: 数十 -> 数百"),
     ("ko", "새 다리는 내년 {9월|3월} 1일부터 시민에게 열린다.", "다리는 내년: 9월 1일 -> 3월 1일"),
 ]
 NOT_TOLD = [
     ("en", "The council {did not accept|rejected} the plan for the old mill."),
     ("en", "The old {general|junior} came to Skerrow early on the day with his wife."),
     ("en", "The people praised the {fellow|roses} of the old town on the hill."),
-    ("en", "The board of the museum in Skerrow {sacked|hired} a guard, and 3 pupils saw it."),
     ("en", "He said that {most of the|the majority of} young people spend their time chatting in Skerrow."),
     ("en", "{At least 315|More than 300} people have been killed in the unrest since early October."),
     ("en", "The letter of the army was {not only sad|both sad} and unfortunate for the people of Skerrow."),
@@ -104,7 +109,6 @@ NOT_TOLD = [
     ("ja", "祭りには{3万5千|35000}人が訪れたと市が発表した。"),
     ("ko", "축제에는 관람객 {3만 5천|35,000}명이 다녀갔다."),
     ("hi", "राज्य नए कुएँ पर {पांच|5} लाख रुपये खर्च करेगा।"),
-    ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。"),
     ("en", "{4|Two more} people have died."),
     ("en", "124-150 days {5.92|5.93} pct 5.92 pct {174-182|124-150} days"),
     ("en", "{|Of all loans 1.5 percent went to towns.\n}Of all loans 4.6 percent went to farms {in|of} towns."),
@@ -118,6 +122,7 @@ NOT_TOLD = [
     ("en", "The council has approved a budget of {N895.5bn|N895bn} for roads."),
     ("en", "The office gave its help to {more than 1,343|over 1,300} visitors of the fair in one week."),
     ("en", "The captain of the ferry served {4 1/2|4.5} months in the prison of Skerrow."),
+    ("en", "The rescue team of the harbour {was|were} at the old pier by noon."),
     ("en", "The hall opens at {6: 00 p.m.|6 p.m.} today for all guests of the fair."),
     ("en", "The case of the old ferry was taken up before the court of the town today {(20)|(03)} again."),
     ("en", "The court of the harbour gave its ruling at a hearing on {15 July 2015|15-07-2015} in public."),
@@ -152,7 +157,7 @@ def test_a_changed_value_is_told_in_the_words_of_the_text(language: str, text: s
 
 @pytest.mark.parametrize(("language", "text"), NOT_TOLD)
 def test_one_value_in_two_forms_is_not_told(language: str, text: str) -> None:
-    assert [line for line in told(language, text) if any(map(str.isdigit, line))] == []
+    assert told(language, text) == []
 
 
 def test_a_title_is_compared_with_the_title() -> None:
