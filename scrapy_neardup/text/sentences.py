@@ -15,6 +15,8 @@ from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE,
 # What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space. A quote
 # behind the end of a line opens the next sentence.
 _BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)(?:(?<![{LINE_ENDS}])["')\]」』]+)?[^\S{LINE_ENDS}]*""")
+# In Thai and Lao a space between two long phrases ends a sentence: they have no full stops.
+_BETWEEN_PHRASES = re.compile("[\u0e01-\u0eff] (?<=[\u0e01-\u0eff]{16} )(?=[\u0e01-\u0eff]{16})")
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 # characters that are looked at, and those of an abbreviation with its marks
 _LONGEST_WORD = 12
@@ -73,7 +75,8 @@ def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         is_free &= reading.flags.take(reading.ends) & STOP == 0
     places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
     known = {text[begin:end] for begin, end in places}
-    start = np.array([each.end() for each in _BETWEEN.finditer(text, 0, len(text) - 1) if _is_end(text, each, known)])
+    marked = [each.end() for each in _BETWEEN.finditer(text, 0, len(text) - 1) if _is_end(text, each, known)]
+    start = np.array(sorted([*marked, *(each.end() for each in _BETWEEN_PHRASES.finditer(text))]))
     first = reading.starts.searchsorted(start)
     has_tokens = next_starts(first, len(reading.starts)) > first
     return start[has_tokens], first[has_tokens]
@@ -110,11 +113,12 @@ def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: i
     """Return the first token of each sentence, and of each part of a long one.
 
     The words themselves say where a long sentence is cut, so two texts that share words are cut in the same places.
-    Numbers are no such words: another number moves no cut.
+    Numbers are no such words: another number moves no cut. A text without spaces between words is cut at its spaces.
     """
     is_spaced = (reading.flags.take(reading.starts - 1) & SPACE).astype(bool)
     is_number = (reading.flags.take(reading.starts) & DECIMAL).astype(bool)
-    ranks = np.where((is_spaced & ~is_number) | reading.are_unspaced, 0, 1) + reading.hashes / 2.0**64
+    is_behind_number = np.roll(is_number, 1)  # its unit stays with it
+    ranks = np.where(is_spaced & ~is_number & ~is_behind_number, 0, 1) + reading.hashes / 2.0**64
     cut = []
     for first, count in zip(firsts, counts, strict=True):
         cut.append(first)
