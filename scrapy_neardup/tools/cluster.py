@@ -113,7 +113,7 @@ class Job:
         return self.work / f"{step}-{number:09}"
 
     def row_at(self, step: str, query: str, address: int) -> Any:
-        """Return a row of a document."""
+        """Return a row of the document that a task has stored at this address."""
         return opened(self.file(step, address >> 32)).execute(query, (address,)).fetchone()
 
 
@@ -182,7 +182,7 @@ def _do_tasks(
     step: Callable[[Job, sqlite3.Connection, int, Any], Counter[str]],
     tasks: Sequence[object],
 ) -> list[Counter[str]]:
-    """Do what is not done yet of the tasks of a step. Return the stats of all."""
+    """Do what is not done yet of the tasks of a step. Return what each has counted, "done" documents among it."""
     paths = [job.file(step.__name__, number) for number in range(len(tasks))]
     # What the tasks share is a task of its own: the scheduler would keep it for each of them.
     common = client.submit(partial, step, job, pure=False)
@@ -209,7 +209,7 @@ def _do_tasks(
 def _task(
     step: Callable[[sqlite3.Connection, int, object], Counter[str]], path: Path, number: int, task: object
 ) -> Counter[str]:
-    """Do a task in a worker."""
+    """Do a task in a worker. It is done when its file has its name."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     # A shared folder may have no locks.
     with closing(sqlite3.connect(f"{draft.as_uri()}?nolock=1", uri=True)) as rows, rows:
@@ -395,7 +395,7 @@ def _record_at(job: Job, address: int) -> tuple[Any, Record]:
 
 def _link(decision: Decision, candidates: dict[bytes, int]) -> tuple[int | None, bool, float | None, bool]:
     """Return the address of the match, whether it is a copy of it, and two values for a match that is dropped."""
-    if decision.match is None:
+    if decision.match is None or decision.verdict.match is None:  # what is boilerplate is no copy of its match
         return None, False, None, False
     pair = copy(decision.match.pair)
     pair.old = replace(pair.old, kept_share_parts=WHOLE_TEXT - 1)
