@@ -64,6 +64,7 @@ _UNFINISHED = "unfinished"  # a folder of the output
 # In the file of each task. Of a copy, ``verdicts`` has what share of its text the match has if it may be dropped, and
 # whether it is kept if its match is dropped.
 TABLES = """
+PRAGMA page_size = 16384;  -- of several documents
 PRAGMA journal_mode = OFF;  -- nobody reads a file that is not whole
 PRAGMA synchronous = OFF;
 PRAGMA cache_size = -32000;  -- kB
@@ -224,7 +225,7 @@ def _task(
 # Files
 
 
-@lru_cache(128)
+@lru_cache(128)  # files, of which SQLite keeps at most 2 MB each
 def opened(path: Path) -> sqlite3.Connection:
     """Open the file of a task that is done."""
     return sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True, check_same_thread=False)
