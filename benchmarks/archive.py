@@ -27,8 +27,7 @@ from shared import print_table
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
-from scrapy_neardup.tools.cluster.steps import replay_archive
-from scrapy_neardup.tools.cluster.tasks import Job, connected, resumed
+from scrapy_neardup.tools.cluster import connected, job_of, replay_archive
 from scrapy_neardup.tools.commands.replay import by_time
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
@@ -73,7 +72,7 @@ async def in_one_process(paths: list[Path]) -> list[dict[str, Any]]:
 
 def on_cluster(paths: list[Path], folder: Path, workers: int) -> tuple[float, float, float]:
     """Replay files with workers on this machine. Return the seconds, those of CPU, and the most memory of a worker."""
-    job = resumed(Job(folder, SETTINGS, tuple(paths), folder))
+    job = job_of(SETTINGS, paths, folder)
     with connected("local", workers) as client:
         start = time.perf_counter()
         replay_archive(client, job, lambda line: print("   ", line, file=sys.stderr, flush=True))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed import Worker
 
-import scrapy_neardup.tools.cluster.steps  # noqa: F401  # once for all workers, which are forks
+import scrapy_neardup.tools.cluster  # noqa: F401  # once for all workers, which are forks
 
 
 async def work(address: str) -> None:

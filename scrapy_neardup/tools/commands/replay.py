@@ -140,11 +140,7 @@ async def _run(options: Options, values: Values) -> int:
 
 def _run_on_cluster(options: Options, values: Values) -> int:
     """Replay on a cluster, whose packages nobody else needs."""
-    for module in ("distributed", "pyarrow"):
-        needed(module)
-    from scrapy_neardup.tools.cluster.steps import replay_archive
-    from scrapy_neardup.tools.cluster.tasks import Job, connected, resumed
-
+    cluster = needed("scrapy_neardup.tools.cluster")
     settings = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
     refused = {
         "--events": options.events,
@@ -159,18 +155,18 @@ def _run_on_cluster(options: Options, values: Values) -> int:
         raise InputError("--cluster needs files, and a folder for the output: -O FOLDER")
     if missing := [path for path in options.input if not path.is_file()]:
         raise InputError(f"{missing[0]}: is no file")
-    inputs = tuple(path.resolve() for path in options.input)
-    out = options.output.resolve()
-    job = resumed(Job(out, settings, inputs, out, options.parquet))
+    job = cluster.job_of(
+        settings, [path.resolve() for path in options.input], options.output.resolve(), as_parquet=options.parquet
+    )
     start = time.perf_counter()
-    with connected(options.cluster, options.workers) as client:
+    with cluster.connected(options.cluster, options.workers) as client:
         print_error(f"Dask shows its progress at {client.dashboard_link}")
-        counts = replay_archive(client, job, print_error)
+        counts = cluster.replay_archive(client, job, print_error)
     if counts["crowded"]:
         print_error(
             f"{counts['crowded']:,} times a document shared a look-up key with so many that the newest were taken"
         )
-    return _end(options, inputs[0], _summary(counts, time.perf_counter() - start), 0, stderr=False)
+    return _end(options, options.input[0], _summary(counts, time.perf_counter() - start), 0, stderr=False)
 
 
 def _end(options: Options, path: Path, summary: dict[str, Any], status: int, *, stderr: bool) -> int:

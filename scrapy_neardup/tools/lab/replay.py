@@ -174,26 +174,37 @@ async def replay(
     the documents' own clock. With ``all_over`` no other document will come, so all events end.
     """
     gc.set_threshold(OBJECTS_A_COLLECTION)
-    clock = time.time()
-    iterator = iter(pages)
+    read = documents_of(pages, detector, time.time())
     # Reading a page may wait for a worker process, so do it outside the event loop.
-    while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
-        documents = dict[int, Document]()
-        for number, page in enumerate(batch):
-            if page.recorded.time is not None:
-                clock = page.recorded.time
-            if page.error is None and page.reason is None:
-                documents[number] = document_of(page, detector, clock)
-        verdicts = dict(zip(documents, await detector.check_in_order([*documents.values()]), strict=True))
-        for number, page in enumerate(batch):
-            verdict = verdicts.get(number, Verdict("unchecked", reason=page.reason))
-            document = documents.get(number)
-            yield Judged(page, verdict, document and with_id(document, verdict.id or document.id))
+    while batch := await asyncio.to_thread(lambda: take(read, _TOGETHER)):
+        verdicts = iter(await detector.check_in_order([document for _, document in batch if document is not None]))
+        for page, document in batch:
+            if document is None:
+                yield Judged(page, Verdict("unchecked", reason=page.reason))
+            else:
+                verdict = next(verdicts)
+                yield Judged(page, verdict, with_id(document, verdict.id or document.id))
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)
     for event in detector.take_events():
         on_event(event)
+
+
+def documents_of(
+    pages: Iterable[RecordedPage], detector: NearDupDetector, clock: float
+) -> Iterator[tuple[RecordedPage, Document | None]]:
+    """Yield pages with their documents, None for a page with an error.
+
+    A page without a time has that of the page before it, the first one that of the clock.
+    """
+    for page in pages:
+        if page.recorded.time is not None:
+            clock = page.recorded.time
+        document = None
+        if page.error is None:
+            document = document_of(page, detector, clock)
+        yield page, document
 
 
 def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:

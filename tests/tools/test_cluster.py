@@ -7,9 +7,11 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -30,11 +32,11 @@ warc = pytest.importorskip("fastwarc.warc")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from scrapy_neardup.tools.cluster import steps, tasks  # noqa: E402
+from scrapy_neardup.tools import cluster as archive  # noqa: E402
 
 NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
-MOMENTS = ("verdicts-unchecked-", "postings-", "pairs-", "links-", "00002-")  # one in each step
+MOMENTS = ("read_file-", "fingerprint-", "find_pairs-", "decide-", "00002-")  # one in each step
 # So copies of copies are kept because too little of them is in what was kept.
 SETTINGS_GIVEN = {"NEARDUP_KEEP_UPDATES": False}
 SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://", **SETTINGS_GIVEN})
@@ -46,7 +48,7 @@ def sentences(draw: random.Random, count: int) -> list[str]:
 
 
 def documents(count: int) -> list[dict[str, Any]]:
-    """Return documents of which half are copies, each of the one before it, and one page that comes again and again."""
+    """Return documents of which half are copies, each of the one before it, a page that comes often, and a notice."""
     draw = random.Random(7)
     rows: list[dict[str, Any]] = []
     while len(rows) < count:
@@ -57,7 +59,7 @@ def documents(count: int) -> list[dict[str, Any]]:
             rows.append({"url": page, "title": title, "text": "\n".join(body)})
             body = [*body[: draw.randrange(10, len(body) + 1)], *sentences(draw, draw.choice((0, 0, 2, 3)))]
     again = {"url": "https://paper1.example/live", "title": "Live", "text": "\n".join(sentences(draw, 8))}
-    rows += [again] * 20
+    rows += [again] * 20 + [{**again, "url": "https://paper1.example/notice", "title": "Subscribe today"}]
     draw.shuffle(rows)
     return [{"id": f"d{number}", "time": NOON + 40 * number, **row} for number, row in enumerate(rows)]
 
@@ -91,7 +93,7 @@ def compared(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
         status = row["status"].replace("related", "original")
         copy = tuple(row[name] for name in ("kind", "match", "original", "share"))
         copy += tuple(row["changes"])
-        found[row["id"]] = (status, row["would_drop"], *(copy if status in ("duplicate", "update") else ()))
+        found[row["id"]] = (status, row["would_drop"], *(copy if status != "original" else ()))
     return found
 
 
@@ -99,7 +101,7 @@ def compared(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
 def cluster(tmp_path: Path) -> Iterator[str]:
     """Yield the address of a scheduler with two workers."""
     (tmp_path / "notes").mkdir()
-    script = Path(__file__).parents[2] / "support/dask_worker.py"
+    script = Path(__file__).parents[1] / "support/dask_worker.py"
     with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as here:
         command = [sys.executable, str(script), here.scheduler_address, str(tmp_path / "notes"), *MOMENTS]
         workers = subprocess.Popen(command, start_new_session=True)
@@ -114,17 +116,13 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     rows = documents(160)
     inputs = tuple(write_inputs(tmp_path, rows))
     out = tmp_path / "out"
-    job = tasks.Job(out, SETTINGS, inputs, out)
-
-    class Stopped(Exception):
-        pass
 
     def stop(line: str) -> None:
         if line.startswith("find_pairs: 16 "):
-            raise Stopped
+            raise InterruptedError
 
-    with tasks.connected(cluster, 1) as client, pytest.raises(Stopped):
-        steps.replay_archive(client, tasks.resumed(job), stop)
+    with archive.connected(cluster, 1) as client, pytest.raises(InterruptedError):
+        archive.replay_archive(client, archive.job_of(SETTINGS, inputs, out), stop)
     given = [*map(str, inputs), "--cluster", cluster, "-O", str(out)]
     with pytest.raises(InputError, match="unfinished ones of another replay"):
         command(given[1:], SETTINGS_GIVEN)
@@ -232,31 +230,31 @@ def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str
     record.write(file)
 
 
-def test_a_key_of_many_documents_is_paired_with_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In bounded memory: also if the postings of one key are in several spans of time, runs and files."""
-    monkeypatch.setattr(tasks, "_MOST_BYTES", 3200)
+def test_a_key_of_many_documents_in_several_files_is_paired_with_the_newest(tmp_path: Path) -> None:
     draw = np.random.default_rng(1)
-    seconds = draw.permutation(1000) * 48
-    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 1000)
-    settings = NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200})
-    job = tasks.Job(tmp_path, settings, (Path("in.jsonl"),), tmp_path)
-    for task, part in enumerate(np.array_split(np.arange(1000), 3)):
-        with tasks.writing(job.file("postings", task), tasks.POSTINGS) as add:
-            for run in np.array_split(part, 50):
-                add((keys[run] << 32 | seconds[run], seconds[run] << 32, run, [2] * len(run)))
+    seconds = (draw.permutation(1000) * 48).tolist()
+    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 1000).tolist()
+    posted = [(second << 96 | number).to_bytes(16, "big") for number, second in enumerate(seconds)]
+    job = archive.Job(NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), tmp_path, [], 0.0)
+    for task in range(3):
+        with closing(sqlite3.connect(job.file("fingerprint", task))) as rows, rows:
+            rows.executescript(archive.TABLES)
+            postings = [*zip(keys, seconds, posted, range(1000), [2] * 1000, strict=True)][task::3]
+            rows.executemany("INSERT INTO postings VALUES (?, ?, ?, ?, ?)", postings)
     before = {each.path for each in psutil.Process().open_files()}
-    counts = steps.find_pairs(job, 0, (0, 1 << 64))
-    found = tasks.read(job.file("pairs", 0))
-    assert {each.path for each in psutil.Process().open_files()} == before  # however many files there are
+    with closing(sqlite3.connect(":memory:", uri=True)) as rows:
+        rows.executescript(archive.TABLES)
+        counts = archive.find_pairs(job, rows, 0, (0, 1 << 32))
+        found = rows.execute("SELECT place, candidate, weight FROM pairs").fetchall()
+        assert {each.path for each in psutil.Process().open_files()} == before  # however many files there are
 
-    expected = set()
+    expected = {}
     crowded = 0
     for key in range(5, 10):
-        of_key = sorted((seconds[address], address) for address in np.flatnonzero(keys == key).tolist())
+        of_key = sorted((seconds[address], address) for address in range(1000) if keys[address] == key)
         for place, (moment, address) in enumerate(of_key):
             near = [other for then, other in of_key[:place] if moment - then <= 7200]
             crowded += len(near) > 16
-            expected |= {(address, other) for other in near[-16:]}
-    assert len(found) == len(expected)
-    assert {*zip(found["place"].to_pylist(), found["address"].to_pylist(), strict=True)} == expected
+            expected |= {(address, posted[other]): 2 for other in near[-16:]}
+    assert {each[:2]: each[2] for each in found} == expected
     assert counts == {"crowded": crowded}

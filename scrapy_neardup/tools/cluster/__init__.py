@@ -1,1 +1,0 @@
-"""Replay an archive on a cluster: more documents than one machine can hold."""
