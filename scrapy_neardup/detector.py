@@ -400,5 +400,4 @@ def judge_of(settings: NearDupSettings) -> Judge:
         measure=preset.measure,
         collisions=preset.collisions,
     )
-    system = NEWS if preset.guarded else PUBLISHED
-    return Judge(policy, system, settings.owner_of, source_of)
+    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)

@@ -199,8 +199,7 @@ def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[D
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:
     for number, new in enumerate(news):
         if number < len(olds):
-            old = olds[number]
-            yield Difference(new.kind, old.printed, new.printed)
+            yield Difference(new.kind, olds[number].printed, new.printed)
         elif new.kind == "negation" or not has(new):
             yield Difference(new.kind, "", new.printed)
 

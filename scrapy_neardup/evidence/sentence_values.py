@@ -208,8 +208,7 @@ def _may_be_misread(old: str, new: str) -> bool:
     # Number words of this script are read in part.
     is_part = any(digits) and not all(digits) and _ARABIC.search(old + new) is not None
     has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])
-    scales = all_languages().scales
-    has_lost_word = any(scales.keys().isdisjoint(each.split()) for each in (old, new))
+    has_lost_word = any(all_languages().scales.keys().isdisjoint(each.split()) for each in (old, new))
     return is_part or (has_same and any(digits) and (has_lost_word or max(map(len, digits)) > 1))
 
 

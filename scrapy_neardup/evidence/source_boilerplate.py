@@ -82,8 +82,7 @@ class DocumentLines:
         return {key: text for text, key, is_long in self._read_body().read_lines if is_long}
 
     def terms_in(self, lines: Lines) -> frozenset[int]:
-        unread = lines - self._terms.keys()
-        self._terms |= {key: terms_of(self._texts.get(key, "")) for key in unread}
+        self._terms |= {key: terms_of(self._texts.get(key, "")) for key in lines - self._terms.keys()}
         return frozenset().union(*(self._terms[key] for key in lines))
 
     def counted_in(self, line: int) -> frozenset[Figure]:

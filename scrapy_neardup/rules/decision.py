@@ -180,8 +180,7 @@ class Judge:
         if not held.is_reached or self.policy.keeps(source):
             return False, findings
         trace = Trace()
-        is_kept = trace.applies(NOT_DROPPED, match.pair)
-        return not is_kept, findings + trace.findings
+        return not trace.applies(NOT_DROPPED, match.pair), findings + trace.findings
 
 
 def _choose(seen: Sequence[Match]) -> Match | None:

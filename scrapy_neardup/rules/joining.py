@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.evidence.figures.counted import SILENT
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import LEAST_COSINE, shared_names, shared_tolls
@@ -87,7 +88,6 @@ def join_of(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
-    topic = match.topic_score
     owner = owner_of(document.source)
     if not match.related and owner == document.source and _are_editions(document, match, verdict, source_of):
         owner = owner_of(source_of(match.original_url))
@@ -105,8 +105,8 @@ def join_of(
             language=document.language,
             section=document.section,
             publisher=document.publisher,
-            topic=topic,
-            terms=_shared(match, document) if topic else (),
+            topic=match.topic_score,
+            terms=_shared(match, document) if match.topic_score else (),
             has_many_figures=_has_many(document, match.pair.new.size),
         ),
         is_coverage=_is_coverage(match),
@@ -151,14 +151,15 @@ def news_of_notice(document: Document, match: Match) -> tuple[str, ...]:
 def _has_many(read: Document | StoredText | None, size: int) -> bool:
     """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
 
-    Reports of people in danger, and of an earthquake, are not, however many figures they have. Most texts have so few
-    digits that their figures are not read.
+    Reports of people in danger, and of an earthquake, are not, however many figures they have, nor is a text whose
+    figures mostly are names, such as articles of a law, or ages. Most texts have so few digits that they are not read.
     """
     most = MANY_FIGURES_IN_100 * max(100, size)
     if read is None or 100 * len(_DIGITS.findall(read.text)) <= most:
         return False
     figures = figures_of(read.title, read.text)
-    return not any(each.is_grave for each in figures) and 100 * len(figures) > most
+    names = sum(each.kind == SILENT for each in figures)
+    return not any(each.is_grave for each in figures) and 100 * len(figures) > most and 2 * names <= len(figures)
 
 
 def _is_coverage(match: Match) -> bool:
@@ -210,9 +211,8 @@ def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, 
     """
     first = next((each for each in alive if each.id == each.story == match.story), None)
     topic = match.pair.new.topic or NO_TOPIC
-    if first is None or first.pair.old.first_topic or not _is_part(match):
-        return {}
-    if topic == NO_TOPIC and match.pair.same_source:  # an edited article of the paper, and no other report
+    is_edited = topic == NO_TOPIC and match.pair.same_source  # an article of the paper, and no other report
+    if first is None or first.pair.old.first_topic or is_edited or not _is_part(match):
         return {}
     known = (b"", first.pair.old.topic)
     copies = (each for each in alive if each.original == first.id and each.pair.old.first_topic in known)
@@ -243,11 +243,16 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
         return True
     if far.two_languages:
-        share_a_name = any(shared_terms(each.names, far.old.names) for each in members)
-        if far is other and (far.names_score < LEAST_COSINE or not share_a_name):
+        if far is other and not _tell_one_event(far, members):
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= UNITING_COSINE
     return are_firsts_alike and _mean_of_topics(pairs) >= UNITING_COSINE
+
+
+def _tell_one_event(far: Pair, members: Sequence[Record]) -> bool:
+    """Decide whether a document is one article with that in another language, or names its event as the members do."""
+    share_a_name = any(shared_terms(each.names, far.old.names) for each in members)
+    return far.is_translation or (share_a_name and far.names_score >= LEAST_COSINE)
 
 
 def _tell_one_toll(match: Pair, other: Pair) -> bool:

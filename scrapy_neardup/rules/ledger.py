@@ -111,8 +111,7 @@ def update_states(ledger: Ledger, sources: int) -> bool:
             ledger.states = [*ledger.states, state]
             ledger.changed += 1
     while len(ledger.states) > MOST_STATES:
-        newest = ledger.current.values()
-        ledger.states.remove(next(each for each in ledger.states if each not in newest))
+        ledger.states.remove(next(each for each in ledger.states if each not in ledger.current.values()))
     return ledger.changed > before
 
 

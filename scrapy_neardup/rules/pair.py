@@ -146,8 +146,7 @@ class Pair:
         if self.comparison is None or self.new_text is None or self.old_text is None or not self.policy.keep_updates:
             return ()
         new = self._side(self.new, self.new_text)
-        old = self._side(self.old, self.old_text)
-        return changes_between(new, old, self.comparison)
+        return changes_between(new, self._side(self.old, self.old_text), self.comparison)
 
     @property
     def share(self) -> float:

@@ -34,7 +34,8 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     facts = facts_of(states)
     claim = unconfirmed(story.ledger, members)
     first_fact = claim or next(iter(facts), None)
-    headline = headline_of(event.members, {fact.old for fact in facts})
+    told = _number_told(event, first_fact, is_state=claim is None)
+    headline = headline_of(event.members, {fact.old for fact in facts}, told)
     return {
         "version": 1,  # of this form
         "id": event.id,
@@ -73,6 +74,15 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "figures": list(map(_change, states)),
         "united": list(map(name, story.united)),
     }
+
+
+def _number_told(event: StoryEvent, fact: Fact | None, *, is_state: bool) -> set[str]:
+    """Return the number that titles should tell: that with which the message leads, if a page begins with harm.
+
+    In an event of many sources one of them is not enough. With fewer it was raised because people were harmed.
+    """
+    may_lead = event.story.begins_with_harm and (is_state or len(event.story.sources) < event.breaking_over)
+    return {f"{fact.state.low:.0f}"} if fact and may_lead else set()
 
 
 def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any]:

@@ -10,7 +10,7 @@ read some form of Markdown, and Apprise escapes it for some of them only.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime, timezone, tzinfo
 from functools import lru_cache
@@ -63,16 +63,16 @@ _LONGEST_FILLER = 3  # characters of words that say little
 _BEGINNING = 6  # characters of a word; the rest is its ending
 
 
-def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> str:
+def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told: Set[str] = frozenset()) -> str:
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
     ``members`` are in the order they joined. It is the title that agrees best with the newest titles of the newer half
     of the owners, of two the newer one; an older one must agree clearly better. If none agree, it is the first title.
-    Passed over are titles that are cut or have one or two words, and those that have a figure of ``outdated``; these
-    are values that newer ones have replaced.
+    Passed over are titles that are cut, masked or have one or two words, and those that have a figure of ``outdated``;
+    these are values that newer ones have replaced. If titles have a figure of ``told``, it is one of these, and the
+    newest if none agree.
     """
-    titles = _titles_of(members)
-    current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
+    current = _titles_of(members, outdated, told)
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
     newest: dict[str, str] = {}
     for member, title in current:
@@ -87,17 +87,23 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
         agreed = sum(_agreement(own[place], each) for each in others) / max(1, len(others))
         return agreed if place >= older else agreed / _CLEARLY
 
-    best, place = max(((support(place), place) for place in range(len(own))), default=(0.0, 0))
-    if best > 0:
-        return own[place]
+    best, _, title = max(((support(place), place, own[place]) for place in range(len(own))), default=(0.0, 0, ""))
+    if best > 0 or _figures_of(title) & told:
+        return title
     return next((title for _, title in current), "")
 
 
-def _titles_of(members: Sequence[Member]) -> list[tuple[Member, str]]:
-    """Return the members with a title, without those that are cut or have one or two words, unless all are."""
+def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[str]) -> list[tuple[Member, str]]:
+    """Return the members with a title that may be the headline: none is passed over if all would be."""
     titles = [(member, title) for member in members if (title := _headline(member))]
-    whole = [row for row in titles if len(_words(row[1])) >= _FEWEST_WORDS and not row[1].endswith(("...", "…"))]
-    return whole or titles
+    whole = [
+        (member, title)
+        for member, title in titles
+        if len(_words(title)) >= _FEWEST_WORDS and not title.endswith(("...", "…")) and "*" not in title
+    ]
+    titles = whole or titles
+    current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
+    return [row for row in current if _figures_of(row[1]) & told] or current
 
 
 def _agreement(title: str, other: str) -> float:
@@ -207,12 +213,10 @@ def facts_of(states: Iterable[Fact]) -> list[Fact]:
 
 def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: bool = True) -> str:
     """Say in one sentence a fact, who prints it, and what contradicts it."""
-    known = fact.supporters
-    places = ", ".join(_place(member, now, zone) for member in known[:_MOST_SOURCES_LISTED])
-    more = f" and {fact.papers - _MOST_SOURCES_LISTED} more" if known and fact.papers > _MOST_SOURCES_LISTED else ""
-    zone_name = f" {datetime.fromtimestamp(now, zone):%Z}" if known else ""
+    places = ", ".join(_place(member, now, zone) for member in fact.supporters[:_MOST_SOURCES_LISTED])
+    more = f" and {fact.papers - _MOST_SOURCES_LISTED} more" if fact.papers > _MOST_SOURCES_LISTED else ""
     sources = f"{_NUMBERS.get(fact.papers, str(fact.papers))} source{'s' * (fact.papers != 1)}"
-    listed = f", {places}{zone_name}{more}" if places else ""
+    listed = f", {places} {datetime.fromtimestamp(now, zone):%Z}{more}" if places else ""
     others = "".join(f"; {count} say {value}" for value, count in fact.against.items())
     words = fact.words if is_state else f"{fact.words}, {UNCONFIRMED}"
     return f"{words}: {sources} say{'s' * (fact.papers == 1)} so{listed}{others}."

@@ -164,15 +164,16 @@ async def test_nobody_joins_through_a_page_with_sentences_of_two_stories(index: 
     assert (report is not None) is joins
 
 
-async def test_a_translation_unites_the_stories_of_both_languages(index: Index) -> None:
+@pytest.mark.parametrize("like", ["", "report"])
+async def test_a_translation_unites_the_stories_of_both_languages(index: Index, like: str) -> None:
     """It shares no terms with the page that it translates. The hash of source and number has a byte that is zero."""
-    page = Article("page", source="one.example", number="118", language="en", topic="ABCdefgh")
+    of_page = {"source": "one.example", "number": "118"}
+    page = Article("page", language="en", topic="ABCdefgh", **of_page)
     report = Article("report", source="two.example", language="ru", topic="UVWXyz01", at=MINUTE)
-    translation = Article(
-        "translation", source="one.example", number="118", language="ru", topic="UVWXyz02", at=2 * MINUTE
-    )
+    read = {"like": like, "equal": 100 if like else 0, "language": "ru", "topic": "UVWXyz02", "at": 2 * MINUTE}
     await match_of(index, page, report)
-    assert await story_of(index, translation) == (page.id, report.id)
+    united = await story_of(index, Article("translation", **read, **of_page))
+    assert united == ((report.id, page.id) if like else (page.id, report.id))
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,15 @@ class Told:
         self.members: list[Member] = []
         for number, (source, sentence) in enumerate(printed):
             key = (NOON + number * MINUTE).to_bytes(4, "big") + number.to_bytes(4, "big")
-            self.members.append(Member(key.hex(), "", "", source, source, "update", number=number + 1))
+            self.members.append(Member(key.hex(), "", sentence, source, source, "update", number=number + 1))
             owner = owner_hash(self.members[-1].owner)
             note(self.ledger, tolls_of("", sentence, "en"), owner, key, NOON + number * MINUTE)
             update_states(self.ledger, owners)
 
-    def report(self, level: Level = "update", signalled: int = 0) -> dict[str, Any]:
+    def report(self, level: Level = "update", signalled: int = 0, **more: Any) -> dict[str, Any]:
         story = Story("00" * 8, 2, 2, 0, (), (0, 0), ("breaking",), self.ledger, Extent(2, 2, signalled))
-        return special_report(StoryEvent(level, NOON + HOUR, "sources", story, tuple(self.members)))
+        story = replace(story, begins_with_harm=True)
+        return special_report(StoryEvent(level, NOON + HOUR, "sources", story, tuple(self.members), **more))
 
     @property
     def summary(self) -> str:
@@ -77,9 +78,7 @@ def test_without_figures_there_is_nothing_to_say() -> None:
     ],
     ids=["one source", "itself", "disagree", "two figures"],
 )
-def test_a_number_of_people_that_is_no_state_is_said_to_be_unconfirmed(
-    printed: list[tuple[str, str]], said: str
-) -> None:
+def test_a_number_of_people_that_is_no_state_is_unconfirmed(printed: list[tuple[str, str]], said: str) -> None:
     told = Told(*printed)
     assert told.summary.startswith(said)
     assert told.report()["facts"] == []
@@ -125,7 +124,8 @@ def test_the_first_document_s_title_is_the_headline(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["", "  ", "Northwire", "northwire.example", "Northwire News", "Bridge", "Bridge falls into ..."]
+    "title",
+    "|  |Northwire|northwire.example|Northwire News|Bridge|Bridge falls into ...|The b*y bridge falls down".split("|"),
 )
 def test_what_is_no_headline_is_passed_over(title: str) -> None:
     assert headline_of(members(title, "Bridge falls into the river")) == "Bridge falls into the river"
@@ -152,9 +152,7 @@ def test_any_titles_have_a_headline_or_none(titles: list[str], source: str) -> N
 def copies(*titles: str, language: str = "") -> list[Member]:
     """Members of as many sources, in the order they joined."""
     return [
-        Member(
-            f"{n:016x}", "", title, f"s{n}.example", f"s{n}.example", "update" if n else "original", language=language
-        )
+        Member(f"{n:016x}", "", title, *[f"s{n}.example"] * 2, "update" if n else "original", language=language)
         for n, title in enumerate(titles)
     ]
 
@@ -176,20 +174,12 @@ def test_the_headline_is_no_side_article_however_new_or_old() -> None:
     opinion = "An expert on steel explains what he would have done"
     newest = "Second body after bridge collapse"
     assert headline_of(copies("Bridge closed", event, same, newest, opinion)) in (same, newest)
-    asides = (
-        "Divers of the county and how they train for the winter",
-        "A diver shows holiday pictures of his boat, county laughs",
-    )
+    asides = "Divers of the county and how they train", "A diver shows holiday pictures of his boat, county laughs"
     assert headline_of(copies(event, same, newest, "Second body found after collapse of bridge", *asides)) not in asides
 
 
 def test_words_agree_in_any_grammatical_form() -> None:
-    titles = (
-        "Обрушение моста во Франции",
-        "Во Франции обрушился мост у Тулузы",
-        "Цены растут",
-        "Мост обрушился у Тулузы",
-    )
+    titles = "Обрушение моста|Во Франции обрушился мост у Тулузы|Цены растут|Мост обрушился у Тулузы".split("|")
     assert headline_of(copies(*titles)) in (titles[1], titles[3])
 
 
@@ -200,15 +190,20 @@ def test_words_with_vowel_signs_are_words() -> None:
 
 def test_one_owner_has_one_vote() -> None:
     fake = [replace(each, owner="Press Ltd") for each in copies(*["Aliens land in Harbour City"] * 5)]
-    assert headline_of([*copies("Bridge collapse kills 3", "Bridge collapse kills 3"), *fake]) == (
-        "Bridge collapse kills 3"
-    )
+    assert headline_of([*copies(*["Bridge collapse kills 3"] * 2), *fake]) == "Bridge collapse kills 3"
 
 
 def test_a_title_with_a_figure_that_was_replaced_is_passed_over() -> None:
     titles = copies("Three dead in bridge collapse", "Harbour City bridge falls into the river")
     assert headline_of(titles, {"3"}) == "Harbour City bridge falls into the river"
     assert headline_of(titles[:1], {"3"}) == "Three dead in bridge collapse", "there is no other"
+
+
+def test_the_headline_tells_how_many_were_harmed() -> None:
+    toll, fire = dead(4, "a")[0][1], [(f"{each}.example", "Firemen fight the fire in the harbour") for each in "cde"]
+    assert Told(*dead(4, "a", "b"), *fire).report()["headline"] == toll
+    assert Told(*dead(4, "a"), *fire).report()["headline"] == fire[0][1], "one source of many says it"
+    assert Told(*dead(4, "a"), *fire).report(breaking_over=5)["headline"] == toll
 
 
 def test_the_commonest_language_gives_the_headline() -> None:

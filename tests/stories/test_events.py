@@ -38,6 +38,7 @@ async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: New
 @pytest.mark.parametrize(
     ("line", "levels"),
     [("Shares cost 12 euros, 15 euros and 18 euros, a rise of 21 %.", []),
+     ("Дело по части 3 статьи 109 и части 2 статьи 364 закона.", ["breaking"]),
      ("The fire killed 12 people, it injured 15 and cost 18 million euros.", ["breaking"])],
 )  # fmt: skip
 async def test_prices_and_results_raise_no_event_as_soon_as_a_toll_does(
