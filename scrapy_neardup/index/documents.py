@@ -5,7 +5,6 @@
 
 import logging
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -54,8 +53,13 @@ class Documents(Part):
         most = len(checked)
         for tries in range(1000):
             batch = _with_own_keys(waiting[:most])
-            with _noting_damage(batch):
+            try:
                 await self.partition.store.ask(partial(self._register, batch))
+            except StoreUnavailable:
+                raise
+            except StoreError as error:  # of several documents nobody knows which one needs the damaged data
+                if len(batch) == 1:
+                    batch[0].error = error
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -117,18 +121,6 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
         record = read_record(packed)
         if record is not None and record.life.state != "withdrawn":
             yield key, record
-
-
-@contextmanager
-def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
-    """Note that data is damaged which a document needs. Of several documents nobody knows which one needs it."""
-    try:
-        yield
-    except StoreUnavailable:
-        raise
-    except StoreError as error:
-        if len(documents) == 1:
-            documents[0].error = error
 
 
 def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:

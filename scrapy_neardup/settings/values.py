@@ -265,13 +265,13 @@ def hide_text(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | None) else "***"
 
 
-def setting(default: Any, check: Check, shown: Shown | None = None) -> Any:
-    """Return the dataclass field of a setting. ``shown`` makes its value safe for messages.
+def setting(default: Any, check: Check, meaning: str, *, shown: Shown | None = None) -> Any:
+    """Return the dataclass field of a setting. ``meaning`` explains it, ``shown`` makes its value safe for messages.
 
     A default that is a mapping is copied for each object.
     """
     given: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
-    return field(**given, metadata={"check": check, "shown": shown}, repr=shown is None)
+    return field(**given, metadata={"check": check, "meaning": meaning, "shown": shown}, repr=shown is None)
 
 
 def checked(each: Field[Any], name: str, value: Any) -> Any:
