@@ -4,7 +4,7 @@
 """
 
 import logging
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -53,13 +53,7 @@ class Documents(Part):
         most = len(checked)
         for tries in range(1000):
             batch = _with_own_keys(waiting[:most])
-            try:
-                await self.partition.store.ask(partial(self._register, batch))
-            except StoreUnavailable:
-                raise
-            except StoreError as error:  # of several documents nobody knows which one needs the damaged data
-                if len(batch) == 1:
-                    batch[0].error = error
+            await self._register(batch)
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -77,9 +71,16 @@ class Documents(Part):
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
         return CheckedDocument(document, record, Keys.of(fingerprint))
 
-    def _register(self, documents: list[CheckedDocument], client: Client) -> Awaitable[None]:
-        # A plain function: the store awaits the steps themselves, with its client.
-        return Batch(self.partition, self._bits, client, documents).check()
+    async def _register(self, documents: list[CheckedDocument]) -> None:
+        """Register documents. If data is damaged that one document needs, note the error."""
+        try:
+            # A plain function: the store awaits the steps themselves, with its client.
+            await self.partition.store.ask(lambda client: Batch(self.partition, self._bits, client, documents).check())
+        except StoreUnavailable:
+            raise
+        except StoreError as error:  # of several documents nobody knows which one needs the data
+            if len(documents) == 1:
+                documents[0].error = error
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
