@@ -124,14 +124,10 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
             yield key, record
 
 
-def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:
+def _with_own_keys(documents: list[CheckedDocument]) -> list[CheckedDocument]:
     """Return documents up to the first whose key an earlier one has: that one must be registered before."""
-    by_key = dict[bytes, CheckedDocument]()
-    for each in documents:
-        if each.key in by_key:
-            break
-        by_key[each.key] = each
-    return [*by_key.values()]
+    keys = [each.key for each in documents]
+    return documents[: next((place for place, key in enumerate(keys) if key in keys[:place]), None)]
 
 
 class Expiry(Part):
