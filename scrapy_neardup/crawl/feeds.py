@@ -94,7 +94,8 @@ class JsonLinesFeed:
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
         except Exception as error:  # also if a library is missing
             allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
-            raise _wrong_uri(setting, uri, f"no feed can be stored there; {allowed}", error) from error
+            problem = f"no feed can be stored there; {allowed}: {explain_failure(error)}"
+            raise SettingsError(setting, without_password(uri), problem) from error
         self._shown_uri = without_password(place)
 
     def put(self, row: Mapping[str, Any]) -> bool:
@@ -170,17 +171,12 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
     if scheme not in storages:
         known = ", ".join(f"{each}:" for each in sorted(storages) if each)
         allowed = f"give a path, or a uri that begins with one of {known}"
-        raise _wrong_uri(setting, uri, f"no feed can be stored there; {allowed}")
+        raise SettingsError(setting, without_password(uri), f"no feed can be stored there; {allowed}")
     try:
         return load_object(storages[scheme])
     except Exception as error:
-        raise _wrong_uri(setting, uri, f"FEED_STORAGES[{scheme!r}] cannot be loaded", error) from error
-
-
-def _wrong_uri(setting: str, uri: str, problem: str, error: Exception | None = None) -> SettingsError:
-    if error is not None:
-        problem += f": {explain_failure(error)}"
-    return SettingsError(setting, without_password(uri), problem)
+        problem = f"FEED_STORAGES[{scheme!r}] cannot be loaded: {explain_failure(error)}"
+        raise SettingsError(setting, without_password(uri), problem) from error
 
 
 def _scheme(uri: str) -> str:

@@ -107,7 +107,7 @@ class Documents(Part):
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:
         """Return the keys and records of all documents, as ``records_of`` does. This reads the whole window."""
-        names = await client.names(self.layout.all_records)
+        names = await client.names(self.layout.name("records:"))
         return [row for name in names for row in _present((await client.fields(name)).items())]
 
     @reads

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import PageHead
@@ -33,8 +33,6 @@ from scrapy_neardup.tools.commands.console import (
 )
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
-
-T = TypeVar("T", bound=Hashable)
 
 COPIES = ("duplicate", "update")  # verdicts that link a document to its original
 
@@ -176,7 +174,7 @@ def mean(scores: Sequence[Score]) -> Score:
     return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
 
 
-def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
+def online(clusters: Sequence[Hashable | None], links: Sequence[int | None]) -> Score:
     """Score how well copies are distinguished from firsts. Documents are in the order in which they came.
 
     ``clusters`` holds the true cluster of each document, or None for background. ``links`` holds the position of the
@@ -188,7 +186,7 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
     right = 0
     found = 0
     wanted = 0
-    seen: set[T] = set()
+    seen: set[Hashable] = set()
     for cluster, link in zip(clusters, links, strict=True):
         target = None if link is None else clusters[link]
         found += link is not None and (cluster is not None or target is not None)
@@ -199,7 +197,7 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
     return Score.of(right, found, wanted)
 
 
-def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
+def pairwise(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) -> Score:
     """Score pairs of documents.
 
     A pair is found if both are in one predicted cluster, and true if both are in one true cluster. A pair of a labelled
@@ -213,7 +211,7 @@ def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Sco
     return Score.of(right, found, wanted)
 
 
-def b_cubed(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
+def b_cubed(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) -> Score:
     """Return the mean purity and completeness of the predicted clusters of all labelled documents.
 
     A background document (cluster None) makes the predicted cluster it is in less pure, and has no score of its own.
