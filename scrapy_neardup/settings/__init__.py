@@ -20,11 +20,11 @@ Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
 Scope = Literal["all", "same-source", "cross-source"]
 
+# The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory.
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
-"""The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
 
+# The settings that say who gets events.
 RECEIVERS = tuple(f"NEARDUP_EVENTS_{name}" for name in ("FEED", "WEBHOOK", "WEBHOOK_SECRET", "NOTIFY", "ATOM"))
-"""The settings that say who gets events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
