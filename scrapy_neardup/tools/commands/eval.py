@@ -8,7 +8,8 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -89,12 +90,12 @@ def run(options: Options, values: Values) -> int:
     preset = configured.resolved_preset()
     f1_by_threshold = {}
     tried = [threshold for threshold in THRESHOLDS if has_copies]
-    orders, size = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
+    orders = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
     for threshold in track(tried, "thresholds", len(tried)):
         # A related threshold above the threshold is lowered to it.
         thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
         other = replace(configured, preset_options=configured.preset_options | thresholds)
-        of_other, _ = asyncio.run(evaluate(pages, other, range(1)))
+        of_other = asyncio.run(evaluate(pages, other, range(1)))
         f1_by_threshold[threshold] = scores_of(of_other, truth)["online"][0].f1
     scores = scores_of(orders, truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
@@ -118,7 +119,7 @@ def run(options: Options, values: Values) -> int:
         },
         "present_threshold": preset.threshold,
         "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": round(size),
+        "bytes": round(fmean(map(attrgetter("bytes"), orders))),
     }
     if not has_copies:
         what = f"No {options.label} has two documents, so there are no copies to find"
@@ -246,6 +247,7 @@ class JudgedOrder:
     positions: tuple[int, ...]
     matches: tuple[int | None, ...]
     stories: tuple[int, ...]
+    bytes: float = field(compare=False)  # of the store, for a document
 
 
 def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> dict[str, list[Score]]:
@@ -267,15 +269,14 @@ async def evaluate(
     pages: Sequence[RecordedPage],
     settings: NearDupSettings,
     seeds: Iterable[int],
-) -> tuple[list[JudgedOrder], float]:
-    """Check all pages once for each seed, in a random order. Also return the bytes of the store for a document.
+) -> list[JudgedOrder]:
+    """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not.
     """
     settings = replace(settings, store="memory://")
     orders = list[JudgedOrder]()
-    sizes = list[float]()
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
@@ -294,7 +295,6 @@ async def evaluate(
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
             summary = await detector.index.summary()
-        sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
         copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
         stories = [each.verdict.story or "" for each in judged]
@@ -303,6 +303,7 @@ async def evaluate(
                 positions=tuple(positions),
                 matches=tuple(place_of.get(copies.get(place, "")) for place in range(len(judged))),
                 stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
+                bytes=(summary.store.bytes or 0) / max(1, summary.documents),
             )
         )
-    return orders, fmean(sizes)
+    return orders
