@@ -36,8 +36,6 @@ from scrapy_neardup.text.words import has_words
 
 logger = logging.getLogger(__name__)
 
-_MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
-
 MOST_TOGETHER = 64  # documents that are judged together
 _MOST_TEXT_TOGETHER = 30_000  # characters
 
@@ -106,9 +104,9 @@ class NearDupDetector:
         self._waiting: dict[Answer, Document] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
-        self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
+        run = secrets.token_hex(8) if run is None else run
+        self._documents = DocumentMaker(run, clock, self.settings.source_owners)
         self._is_open = False
-        self._young_until = 0
 
     async def open(self) -> None:
         """Open the store. Raise StoreError if it cannot be used; ``check`` then tries again by itself."""
@@ -132,7 +130,8 @@ class NearDupDetector:
         await self.index.open()
         if self.delivery is not None:
             await self.delivery.begin()
-            self._young_until = await self.index.runs.began(int(self._documents.seconds())) + NEWS_AGE
+            began = await self.index.runs.began(int(self._documents.seconds()))
+            self._documents.young_until = began + NEWS_AGE
         self._is_open = True
 
     async def prepare(self) -> None:
@@ -192,11 +191,7 @@ class NearDupDetector:
         yet to come counts as now, and shows that the clock of the source is wrong. ``sketch`` is the one that a worker
         process made of this text.
         """
-        now = self._documents.seconds()
-        is_ahead = counts_now and self._documents.seconds(seen_at) > now + _MOST_AHEAD
-        if counts_now:
-            seen_at = min(now, self._documents.seconds(seen_at))
-        document = self._documents.make(
+        return self._documents.make(
             text,
             url=url,
             title=title,
@@ -207,14 +202,9 @@ class NearDupDetector:
             section=section,
             publisher=publisher,
             site_name=site_name,
+            counts_now=counts_now,
             sketch=sketch,
         )
-        if is_ahead:
-            document = replace(document, is_clock_wrong=True)
-        is_trusted = now < self._young_until or document.source in self.settings.source_owners
-        if counts_now and not is_trusted:
-            document = replace(document, counted_at=now)
-        return document
 
     async def check(self, document: Document) -> Verdict:
         """Return the verdict for one document, and register it in the window.
@@ -353,7 +343,7 @@ class NearDupDetector:
         if checked.decision.match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif checked.asks_other_run and self.delivery is not None:
-            self.delivery.note_asked(checked.id)
+            self.delivery.asked.append(checked.id)
         if isinstance(checked.story, StoreError):
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
         if join is None or not isinstance(checked.story, Story):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from typing_extensions import Self
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
 Kind = Literal["exact", "near", "abridged", "extended", "revisit", "translation"]
@@ -38,7 +37,7 @@ class NearDupFields:
     neardup_event: str | None = None
     neardup_reason: str | None = None
 
-    def __new__(cls, *values: Any, **named: Any) -> "Self":
+    def __new__(cls, *values: Any, **named: Any) -> "NearDupFields":
         """Put the tags behind the fields of the item itself: feeds write them in this order."""
         cls.__dataclass_fields__ = dict(sorted(cls.__dataclass_fields__.items(), key=lambda each: each[0] in TAGS))
         return super().__new__(cls)

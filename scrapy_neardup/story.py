@@ -92,6 +92,7 @@ MANY_FIGURES = "#"
 
 Qualifier = Literal["exact", "at least", "about", "range"]
 QUALIFIERS: tuple[Qualifier, ...] = get_args(Qualifier)
+# Ranges that the tables of the languages give such words, with the word in English.
 VAGUE: dict[tuple[float, float], str] = {
     (20, 99): "dozens",
     (24, 99): "dozens",
@@ -100,7 +101,6 @@ VAGUE: dict[tuple[float, float], str] = {
     (10000, 99999): "tens of thousands",
     (100000, 999999): "hundreds of thousands",
 }
-"""Ranges that the tables of the languages give such words, with the word in English."""
 
 
 class PrintedFigure(NamedTuple):

@@ -7,11 +7,9 @@ written while the site is built.
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import re
 from dataclasses import MISSING, fields
-from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
 
@@ -65,18 +63,6 @@ def settings(names: list[str]) -> str:
     return f'<details markdown="1">\n<summary>{folded}</summary>\n\n{entries}\n</details>'
 
 
-def setting_texts() -> dict[str, str]:
-    """Return the docstring of each attribute of NearDupSettings, by its name in capital letters."""
-    tree = ast.parse(inspect.getsource(settings_module))
-    (body,) = [each.body for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "NearDupSettings"]
-    texts = {}
-    for each, following in pairwise(body):
-        match each, following:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                texts[name.upper()] = inspect.cleandoc(text)
-    return texts
-
-
 def _setting(name: str) -> str:
     (found,) = [each for each in fields(NearDupSettings) if each.name.upper() == name]
     default = found.default if found.default is not MISSING else found.default_factory()  # type: ignore[misc]
@@ -88,7 +74,9 @@ def _setting(name: str) -> str:
         allowed = ""  # the default shows that it is True or False
     elif name in ("FIELDS", "EVENTS_LEVELS", "EVENTS_SECTIONS"):
         shown = "all"  # what is allowed lists them
-    return f"### {PREFIX}{name}\n\nDefault: {shown}.{allowed}\n\n{_linked(setting_texts()[name])}\n"
+    return (
+        f"### {PREFIX}{name}\n\nDefault: {shown}.{allowed}\n\n{_linked(inspect.cleandoc(found.metadata['meaning']))}\n"
+    )
 
 
 def _allowed(check: settings_module.checks.Check) -> str:
@@ -101,7 +89,7 @@ def _allowed(check: settings_module.checks.Check) -> str:
 
 
 def _linked(text: str) -> str:
-    """Return a docstring in Markdown. Names of settings and of pages become links."""
+    """Return a text of the code in Markdown. Names of settings and of pages become links."""
     text = text.replace("``", "`")
     text = re.sub(rf"`({PREFIX}\w+)`", lambda name: f"[`{name[1]}`](settings.md#{name[1].lower()})", text)
     return re.sub(r"docs/([\w/-]+\.md)(#[\w-]+)?", lambda page: f"[{_title(page[1])}]({page[1]}{page[2] or ''})", text)

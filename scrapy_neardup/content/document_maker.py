@@ -5,7 +5,7 @@ import math
 import re
 import unicodedata
 from calendar import timegm
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
@@ -21,6 +21,7 @@ from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import LONGEST_URL, publisher_of, source_of
 
 _LONGEST_TITLE = 1000  # characters
+_MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
 _YEARS = range(1970, 2107)  # a number like these is a year alone
 # Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
 _RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
@@ -56,11 +57,14 @@ _ALIKE = tuple(
 class DocumentMaker:
     """Makes the documents of one run. The same calls in the same order make the same ids.
 
-    The ids of the first 4,294,967,296 documents differ, even if all documents have the same time.
+    The ids of the first 4,294,967,296 documents differ, even if all documents have the same time. Before the second
+    ``young_until`` the times that pages give are believed. Those of ``trusted`` sources always are.
     """
 
-    def __init__(self, run: str, clock: Callable[[], float]) -> None:
+    def __init__(self, run: str, clock: Callable[[], float], trusted: Container[str] = ()) -> None:
+        self.young_until = 0
         self._clock = clock
+        self._trusted = trusted
         self._serial = itertools.count(xxhash.xxh32_intdigest(run.encode("utf-8", "surrogatepass")))
 
     @staticmethod
@@ -81,6 +85,7 @@ class DocumentMaker:
         section: str,
         publisher: str,
         site_name: str,
+        counts_now: bool,
         sketch: bytes,
     ) -> Document:
         """Return a document, see ``NearDupDetector.document``."""
@@ -89,10 +94,15 @@ class DocumentMaker:
         text, url, title, canonical, language, section, publisher, site_name = read
         url = without_surrogates(url)
         title = without_surrogates(title[:_LONGEST_TITLE])
+        now = self.seconds()
         seconds = self.seconds(seen_at)
+        is_ahead = counts_now and seconds > now + _MOST_AHEAD
+        if counts_now:
+            seconds = min(now, seconds)
         number = next(self._serial) * _SPREAD % (1 << 32)
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
         source = source_of(url)
+        counts_later = counts_now and now >= self.young_until and source not in self._trusted
         page = (canonical or url) if url_is_own else ""
         if not url_is_own or source_of(canonical) != source:
             canonical = ""
@@ -109,6 +119,8 @@ class DocumentMaker:
             canonical=canonical[:LONGEST_URL],
             section=section_of(url, section),
             publisher=publisher_of(source, publisher, site_name),
+            counted_at=now if counts_later else None,
+            is_clock_wrong=is_ahead,
             sketch=sketch,
         )
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
-from typing import TypeAlias
 
 from scrapy_neardup.content.extractors import BUILT_IN, Extracted, load_extractor
 from scrapy_neardup.content.worker import (
@@ -44,7 +43,7 @@ SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 
 _SKETCH = "scrapy_neardup.sketch.text_sketch.sketch_ahead"  # not imported here: it loads numpy
 
-Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
+Job = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
 def explain_worker(error: ExtractionError) -> str:

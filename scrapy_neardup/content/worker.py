@@ -20,14 +20,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from math import inf
-from typing import BinaryIO, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from scrapy_neardup.content.extractors import BUILT_IN, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.settings.values import load_callable
-
-R = TypeVar("R")
 
 PAGE = b"p"
 TEXTS = b"t"
@@ -151,7 +149,7 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
+def _load_or_fail(load: Callable[[], Any]) -> Any:
     """Return the result of ``load``. If it cannot be loaded, return a function that raises ImportError.
 
     A worker that ends while it starts would be started again for every page.

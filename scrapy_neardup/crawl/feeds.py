@@ -49,8 +49,7 @@ def feeds_of(crawler: Crawler, settings: NearDupSettings) -> "dict[str, JsonLine
         is_daily = uri == DEFAULT_DROPPED_FEED
         if is_daily:
             uri = os.path.join((settings.data_dir or "").replace("%", "%%"), uri)
-        is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
-        feeds[setting] = JsonLinesFeed(crawler, setting, uri, packed=is_packed, is_daily=is_daily)
+        feeds[setting] = JsonLinesFeed(crawler, setting, uri, is_daily=is_daily)
     return feeds
 
 
@@ -58,10 +57,10 @@ class JsonLinesFeed:
     """A file of JSON lines, opened with the first line and stored when the spider closes.
 
     When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
-    killed. Other users of the machine cannot read it if this class made it. With ``packed`` the file is a gzip file.
-    With ``is_daily`` the uri is a path with ``%(day)s``, the day (UTC) on which the crawl begins. Crawls of a day
-    append to one file, also at the same time. Whoever opens it removes the files of the folder that are over
-    ``KEPT_DAYS`` days old.
+    killed. Other users of the machine cannot read it if this class made it. That of ``NEARDUP_RECORD`` is a gzip
+    file, unless its name says otherwise. With ``is_daily`` the uri is a path with ``%(day)s``, the day (UTC) on which
+    the crawl begins. Crawls of a day append to one file, also at the same time. Whoever opens it removes the files of
+    the folder that are over ``KEPT_DAYS`` days old.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
@@ -72,12 +71,11 @@ class JsonLinesFeed:
         setting: str,
         uri: str,
         *,
-        packed: bool = False,
         is_daily: bool = False,
     ) -> None:
         self._crawler = crawler
         self._setting = setting
-        self._is_packed = packed
+        self._is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
         self._is_daily = is_daily
         self._has_failed = False
         self._file: IO[bytes] | None = None
@@ -94,7 +92,8 @@ class JsonLinesFeed:
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
         except Exception as error:  # also if a library is missing
             allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
-            raise _wrong_uri(setting, uri, f"no feed can be stored there; {allowed}", error) from error
+            problem = f"no feed can be stored there; {allowed}: {explain_failure(error)}"
+            raise SettingsError(setting, without_password(uri), problem) from error
         self._shown_uri = without_password(place)
 
     def put(self, row: Mapping[str, Any]) -> bool:
@@ -170,17 +169,12 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
     if scheme not in storages:
         known = ", ".join(f"{each}:" for each in sorted(storages) if each)
         allowed = f"give a path, or a uri that begins with one of {known}"
-        raise _wrong_uri(setting, uri, f"no feed can be stored there; {allowed}")
+        raise SettingsError(setting, without_password(uri), f"no feed can be stored there; {allowed}")
     try:
         return load_object(storages[scheme])
     except Exception as error:
-        raise _wrong_uri(setting, uri, f"FEED_STORAGES[{scheme!r}] cannot be loaded", error) from error
-
-
-def _wrong_uri(setting: str, uri: str, problem: str, error: Exception | None = None) -> SettingsError:
-    if error is not None:
-        problem += f": {explain_failure(error)}"
-    return SettingsError(setting, without_password(uri), problem)
+        problem = f"FEED_STORAGES[{scheme!r}] cannot be loaded: {explain_failure(error)}"
+        raise SettingsError(setting, without_password(uri), problem) from error
 
 
 def _scheme(uri: str) -> str:

@@ -16,13 +16,13 @@ from scrapy_neardup.index.layout import SLICE, Part, Partition, Span, calls_by_s
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import (
+    VERSION_BYTES,
     Call,
     Client,
     Commit,
     Expected,
     NewPostings,
     answers,
-    is_other_version,
 )
 from scrapy_neardup.index.stories import JoinedStories, text_of
 from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, read_record, seconds_of, with_next_key
@@ -290,7 +290,10 @@ class Batch(Part):
             results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
             for each in left:
                 self._note(each, results.get(each, _COMMITTED))
-            left = [each for each, result in results.items() if is_other_version(result)]
+            # The version of a hash that others changed, nothing if it is gone.
+            left = [
+                each for each, result in results.items() if isinstance(result, bytes) and len(result) <= VERSION_BYTES
+            ]
             if not left:
                 break
             self._stories.forget()

@@ -4,8 +4,7 @@
 """
 
 import logging
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -54,8 +53,7 @@ class Documents(Part):
         most = len(checked)
         for tries in range(1000):
             batch = _with_own_keys(waiting[:most])
-            with _noting_damage(batch):
-                await self.partition.store.ask(partial(self._register, batch))
+            await self._register(batch)
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -73,9 +71,16 @@ class Documents(Part):
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
         return CheckedDocument(document, record, Keys.of(fingerprint))
 
-    def _register(self, documents: list[CheckedDocument], client: Client) -> Awaitable[None]:
-        # A plain function: the store awaits the steps themselves, with its client.
-        return Batch(self.partition, self._bits, client, documents).check()
+    async def _register(self, documents: list[CheckedDocument]) -> None:
+        """Register documents. If data is damaged that one document needs, note the error."""
+        try:
+            # A plain function: the store awaits the steps themselves, with its client.
+            await self.partition.store.ask(lambda client: Batch(self.partition, self._bits, client, documents).check())
+        except StoreUnavailable:
+            raise
+        except StoreError as error:  # of several documents nobody knows which one needs the data
+            if len(documents) == 1:
+                documents[0].error = error
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
@@ -102,7 +107,7 @@ class Documents(Part):
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:
         """Return the keys and records of all documents, as ``records_of`` does. This reads the whole window."""
-        names = await client.names(self.layout.all_records)
+        names = await client.names(self.layout.name("records:"))
         return [row for name in names for row in _present((await client.fields(name)).items())]
 
     @reads
@@ -119,26 +124,10 @@ def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Reco
             yield key, record
 
 
-@contextmanager
-def _noting_damage(documents: Sequence[CheckedDocument]) -> Iterator[None]:
-    """Note that data is damaged which a document needs. Of several documents nobody knows which one needs it."""
-    try:
-        yield
-    except StoreUnavailable:
-        raise
-    except StoreError as error:
-        if len(documents) == 1:
-            documents[0].error = error
-
-
-def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument]:
+def _with_own_keys(documents: list[CheckedDocument]) -> list[CheckedDocument]:
     """Return documents up to the first whose key an earlier one has: that one must be registered before."""
-    by_key = dict[bytes, CheckedDocument]()
-    for each in documents:
-        if each.key in by_key:
-            break
-        by_key[each.key] = each
-    return [*by_key.values()]
+    keys = [each.key for each in documents]
+    return documents[: next((place for place, key in enumerate(keys) if key in keys[:place]), None)]
 
 
 class Expiry(Part):

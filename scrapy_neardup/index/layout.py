@@ -89,7 +89,6 @@ class Layout:
         self.owners = self.name("owners")
         self.outbox = self.name("outbox")
         self.changes = self.name("log")
-        self.all_records = self.name("records:")  # how the keys of all slices begin
         self._window = window
         self._generation = GENERATION
         while window > _MOST_GENERATIONS * self._generation:

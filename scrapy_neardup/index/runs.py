@@ -225,7 +225,8 @@ class Run:
         self._withdrawn: list[str] = []
         # Whether the item of a document has left the pipelines and is not lost, given the id of the document.
         self.is_kept: Callable[[str], bool] = lambda _: True
-        self._asked: deque[str] = deque(maxlen=1000)  # copies of what another run has yet to deliver
+        # Copies that are to be dropped, and whose matches another run has yet to deliver: it was asked for their fate.
+        self.asked: deque[str] = deque(maxlen=1000)
         self._reporting = asyncio.Lock()
         self._report: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
@@ -274,14 +275,10 @@ class Run:
         await self._breaker.ask(self._runs.answer_others(self.is_kept))
         await self.report(to_lost_store=True)
 
-    def note_asked(self, copy: str) -> None:
-        """Note that another run has been asked for the fate of the match of a copy, which is to be dropped."""
-        self._asked.append(copy)
-
     async def fate_of_match(self, copy: str, seconds: float) -> Fate:
         """Return what became of the match of a dropped copy. If another run has it, wait for that run to tell."""
         until = time.monotonic() + seconds
-        if copy not in self._asked:
+        if copy not in self.asked:
             return "kept"
         fate: Fate = "unknown"
         while fate == "unknown" and time.monotonic() < until and not self._breaker.is_open:

@@ -24,7 +24,7 @@ Argument = bytes | str | int
 Entry = tuple[bytes, dict[bytes, bytes]]  # of a log: its id, and its fields
 LOGGED = b"c"  # the only field of an entry
 
-_VERSION_BYTES = 6
+VERSION_BYTES = 6
 
 
 class Call(NamedTuple):
@@ -147,12 +147,7 @@ async def answers(client: Client, calls: Sequence[Call | Commit]) -> list[object
 
 
 def new_version() -> bytes:
-    return random.randbytes(_VERSION_BYTES)
-
-
-def is_other_version(answer: object) -> bool:
-    """Return whether the answer to a commit is the version of a hash that others changed, nothing if it is gone."""
-    return isinstance(answer, bytes) and len(answer) <= _VERSION_BYTES
+    return random.randbytes(VERSION_BYTES)
 
 
 async def swap(client: Client, versions: Mapping[str, bytes], writes: Sequence[Call]) -> None:

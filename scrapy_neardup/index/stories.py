@@ -99,14 +99,19 @@ class Stories(Part):
     @reads
     async def final_stories(self, client: Client, stories: Collection[str]) -> dict[str, str]:
         """Return for each of these stories that became a part of another one the id of the story it is a part of."""
-        final: dict[str, str] = {}
-        asked = {story: bytes.fromhex(story) for story in stories}
+        final = await self.final_keys(client, map(bytes.fromhex, stories))
+        return {story.hex(): key.hex() for story, key in final.items() if story != key}
+
+    async def final_keys(self, client: Client, stories: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return for each of these stories the key of the story that it became a part of, which may be itself."""
+        final = {key: key for key in stories}
+        moved = final
         for _ in range(MOST_FOLLOWED):
-            found = zip(asked, await self.counters_of(client, asked.values()), strict=True)
-            asked = {story: counters.moved for story, counters in found if counters and counters.moved}
-            final |= {story: key.hex() for story, key in asked.items()}
-            if not asked:
+            found = zip(moved, await self.counters_of(client, moved.values()), strict=True)
+            moved = {story: counters.moved for story, counters in found if counters and counters.moved}
+            if not moved:
                 break
+            final |= moved
         return final
 
     async def counters_of(self, client: Client, keys: Iterable[bytes]) -> list[StoryCounters | None]:
@@ -290,6 +295,10 @@ class ChangesRead(NamedTuple):
 class Changes(Part):
     """Reads the log, and stories as they are now."""
 
+    def __init__(self, partition: Partition, stories: Stories) -> None:
+        super().__init__(partition)
+        self._stories = stories
+
     async def after(self, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
 
@@ -340,28 +349,17 @@ class Changes(Part):
     async def stories(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
         """Return stories with all members that are kept, or in their place the stories that they became a part of."""
         stories = dict[bytes, WholeStory]()
-        moved = dict[bytes, bytes]()
-        asked = dict.fromkeys(keys)
-        for _ in range(MOST_FOLLOWED):
-            calls = [Call("HGETALL", self.layout.story(key)) for key in asked]
-            found = dict(zip(asked, await answers(client, calls), strict=True))
-            asked = {}
-            for key, answer in found.items():
-                try:
-                    story = whole_story(key, answer)
-                except StoreError:
-                    self.partition.warn_damaged("a story", "it is not told")
-                    continue
-                if story.counters.moved:
-                    moved[key] = story.counters.moved
-                    asked[story.counters.moved] = None
-                elif story.counters.joined:
-                    stories[key] = story.snapshot, read_members(story.members.items())
-        # Of two stories the one with the lower key stays.
-        for key in sorted(moved):
-            if moved[key] in stories:
-                stories[key] = stories[moved[key]]
-        return stories
+        final = await self._stories.final_keys(client, keys)
+        calls = {key: Call("HGETALL", self.layout.story(key)) for key in final.values()}
+        for key, answer in zip(calls, await answers(client, [*calls.values()]), strict=True):
+            try:
+                story = whole_story(key, answer)
+            except StoreError:
+                self.partition.warn_damaged("a story", "it is not told")
+                continue
+            if story.counters.joined:
+                stories[key] = story.snapshot, read_members(story.members.items())
+        return {key: stories[each] for key, each in final.items() if each in stories}
 
 
 def _cursor(known: str, newest: list[Entry]) -> str:

@@ -13,7 +13,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 from scrapy_neardup.text.display import one_line
 
-VERSION = 20
+VERSION = 21
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 # Instead of the key of the document that holds a text.
@@ -46,15 +46,13 @@ RECORD = PackedFields(
         "counted_at": "I",
         "packed_life": "I",
         "text_at": "8s",
+        "vector": "H*",
     },
     VERSION,
 )
-# A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it.
-RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
 
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES = attrgetter(*RECORD.fields)
-_VALUES_WITH_VECTOR = attrgetter(*RECORD_WITH_VECTOR.fields)
 
 
 IS_DROPPED = 1 << 31
@@ -114,7 +112,7 @@ class Record(Evidence):
     counted_at: int = 0  # when it counts for events, in Unix seconds
     packed_life: int = DELIVERED
     text_at: bytes = NO_TEXT
-    vector: bytes = b""
+    vector: bytes = b""  # empty without ``NEARDUP_EMBEDDER``
     # These are known of a new document only, and not packed.
     learned: tuple[str, ...] = ()  # lines that are boilerplate of its source
     tells_title: bool = False  # whether the text says what the title says
@@ -151,17 +149,14 @@ class Record(Evidence):
         return self.original_url, self.original_title
 
     def pack(self) -> bytes:
-        if self.vector:
-            return RECORD_WITH_VECTOR.pack(*_VALUES_WITH_VECTOR(self))
         return RECORD.pack(*_VALUES(self))
 
 
 @lru_cache(4096)  # most candidates were candidates before; nobody changes a record
 def read_record(data: bytes) -> Record | None:
     """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
-    packed = RECORD_WITH_VECTOR if data.startswith(RECORD_WITH_VECTOR.prefix) else RECORD
     try:
-        return Record(*packed.unpack(data))  # type: ignore[arg-type]  # in the order and types of the fields
+        return Record(*RECORD.unpack(data))  # type: ignore[arg-type]  # in the order and types of the fields
     except StoreError:
         return None
 

@@ -131,11 +131,6 @@ def _from_json(value: Any) -> Any:
     return value
 
 
-def store(value: Any) -> str:
-    check_url(str(value))
-    return str(value)
-
-
 def list_of(kinds: type | UnionType, allowed: str, made: Callable[[list[Any]], Any] = tuple) -> Check:
     """Return the check of a list, or of a text with commas between the members. ``made`` returns what is used."""
 
@@ -265,13 +260,13 @@ def hide_text(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | None) else "***"
 
 
-def setting(default: Any, check: Check, shown: Shown | None = None) -> Any:
-    """Return the dataclass field of a setting. ``shown`` makes its value safe for messages.
+def setting(default: Any, check: Check, meaning: str, *, shown: Shown | None = None) -> Any:
+    """Return the dataclass field of a setting. ``meaning`` explains it, ``shown`` makes its value safe for messages.
 
     A default that is a mapping is copied for each object.
     """
     given: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
-    return field(**given, metadata={"check": check, "shown": shown}, repr=shown is None)
+    return field(**given, metadata={"check": check, "meaning": meaning, "shown": shown}, repr=shown is None)
 
 
 def checked(each: Field[Any], name: str, value: Any) -> Any:
@@ -353,18 +348,20 @@ def is_redis(url: str) -> bool:
     return url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))
 
 
-def check_url(url: str) -> None:
-    """Raise ValueError if the url names no store. The message says what is allowed, and has no password."""
+def store(value: Any) -> str:
+    """Return the url of a store. The message of an error says what is allowed, and has no password."""
+    url = str(value)
     scheme, separator, rest = url.partition("://")
     if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis(url)):
         raise ValueError(ALLOWED_STORES)
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError(ALLOWED_FILES)
     if is_redis(url):
-        check_redis(url)
+        _check_redis(url)
+    return url
 
 
-def check_redis(url: str) -> None:
+def _check_redis(url: str) -> None:
     """Raise ValueError if the url names no Redis. The message says what is allowed, and has no part of a password."""
     has_form = _SERVER.fullmatch(url) or CLUSTER.fullmatch(url)
     if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):

@@ -2,8 +2,10 @@
 
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from cases import read_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from newsdesk import made_up
@@ -91,27 +93,7 @@ def test_the_lead_has_the_first_lines_up_to_so_many_words(words: int, lines: int
     assert body_of(made := paragraphs("lead", 3, 10)).lead(words) == made[:lines]
 
 
-LINES = """
-The ferry sailed on Dec. 24 with Gov. Hale and Dr. Moore aboard. | It sank at noon.
-J. R. R. Hale wrote it for the U.S. Navy in 1920. | Nobody read it.
-They went to war, and the war was long. | The war ended in spring.
-Prices rose by 5%. | The mayor called it "a disgrace". | "We paid $3.50," he said (in May). | 12 shops closed.
-Who did it? | Nobody knows!"
-Read more at news.example.com or call us. | You may call us now.
-The ferry sank, SKERROW.EX - a paper - reported. | You may call TARN.EX now.
-The crossing was slow.|The ferry arrived at 6.30 p.m. on Friday.
-Das Schiff fuhr am 13. November ca. 40 Seemeilen nach Norden. | Es sank.
-Об этом сообщил инж. Петров из Москвы на встрече. | Работы начнутся завтра.
-船は沈没した。|「乗客は無事だ。」|船長は語った。
-नौका डूब गई। | डॉ. वर्मा सुरक्षित हैं।
-배는 어제 침몰했다. | 승객은 모두 구조됐다.
-படகு நேற்று கவிழ்ந்தது. | எம். ஜி. ராமன் காப்பாற்றப்பட்டார்.
-غرقت العبارة أمس. | ونجا د. سالم العلي.
-გუშინ ბორანი ჩაიძირა. | კაპიტანი გადარჩა.
-"""
-
-
-@pytest.mark.parametrize("line", LINES.strip().splitlines())
+@pytest.mark.parametrize("line", [line for (line,) in read_cases(Path(__file__).with_name("lines.txt"))["sentences"]])
 def test_sentences_end_where_a_reader_ends_them(line: str) -> None:
     text = line.replace(" | ", " ").replace("|", "")
     assert whole_sentences(text) == [each.strip() for each in line.split("|")]

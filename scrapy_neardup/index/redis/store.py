@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from redis import exceptions
 from redis.asyncio import Redis
@@ -24,7 +24,7 @@ from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, Store
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store
 from scrapy_neardup.settings.values import CLUSTER
 from scrapy_neardup.text.display import without_password
 
@@ -52,7 +52,6 @@ _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an intege
 _OWN_KEY = re.compile(r"{neardup:\S+")
 _AT_ONCE = 500
 _SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server
-R = TypeVar("R")
 
 
 _COMMIT = resources.files("scrapy_neardup.index.redis").joinpath("commit.lua").read_text(encoding="utf-8")

@@ -8,10 +8,11 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.head import PageHead
@@ -33,8 +34,6 @@ from scrapy_neardup.tools.commands.console import (
 )
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
-
-T = TypeVar("T", bound=Hashable)
 
 COPIES = ("duplicate", "update")  # verdicts that link a document to its original
 
@@ -91,12 +90,12 @@ def run(options: Options, values: Values) -> int:
     preset = configured.resolved_preset()
     f1_by_threshold = {}
     tried = [threshold for threshold in THRESHOLDS if has_copies]
-    orders, size = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
+    orders = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
     for threshold in track(tried, "thresholds", len(tried)):
         # A related threshold above the threshold is lowered to it.
         thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
         other = replace(configured, preset_options=configured.preset_options | thresholds)
-        of_other, _ = asyncio.run(evaluate(pages, other, range(1)))
+        of_other = asyncio.run(evaluate(pages, other, range(1)))
         f1_by_threshold[threshold] = scores_of(of_other, truth)["online"][0].f1
     scores = scores_of(orders, truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
@@ -120,7 +119,7 @@ def run(options: Options, values: Values) -> int:
         },
         "present_threshold": preset.threshold,
         "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": round(size),
+        "bytes": round(fmean(map(attrgetter("bytes"), orders))),
     }
     if not has_copies:
         what = f"No {options.label} has two documents, so there are no copies to find"
@@ -176,7 +175,7 @@ def mean(scores: Sequence[Score]) -> Score:
     return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
 
 
-def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
+def online(clusters: Sequence[Hashable | None], links: Sequence[int | None]) -> Score:
     """Score how well copies are distinguished from firsts. Documents are in the order in which they came.
 
     ``clusters`` holds the true cluster of each document, or None for background. ``links`` holds the position of the
@@ -188,7 +187,7 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
     right = 0
     found = 0
     wanted = 0
-    seen: set[T] = set()
+    seen: set[Hashable] = set()
     for cluster, link in zip(clusters, links, strict=True):
         target = None if link is None else clusters[link]
         found += link is not None and (cluster is not None or target is not None)
@@ -199,7 +198,7 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
     return Score.of(right, found, wanted)
 
 
-def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
+def pairwise(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) -> Score:
     """Score pairs of documents.
 
     A pair is found if both are in one predicted cluster, and true if both are in one true cluster. A pair of a labelled
@@ -213,7 +212,7 @@ def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Sco
     return Score.of(right, found, wanted)
 
 
-def b_cubed(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
+def b_cubed(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) -> Score:
     """Return the mean purity and completeness of the predicted clusters of all labelled documents.
 
     A background document (cluster None) makes the predicted cluster it is in less pure, and has no score of its own.
@@ -248,6 +247,7 @@ class JudgedOrder:
     positions: tuple[int, ...]
     matches: tuple[int | None, ...]
     stories: tuple[int, ...]
+    bytes: float = field(compare=False)  # of the store, for a document
 
 
 def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> dict[str, list[Score]]:
@@ -269,15 +269,14 @@ async def evaluate(
     pages: Sequence[RecordedPage],
     settings: NearDupSettings,
     seeds: Iterable[int],
-) -> tuple[list[JudgedOrder], float]:
-    """Check all pages once for each seed, in a random order. Also return the bytes of the store for a document.
+) -> list[JudgedOrder]:
+    """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not.
     """
     settings = replace(settings, store="memory://")
     orders = list[JudgedOrder]()
-    sizes = list[float]()
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
@@ -296,7 +295,6 @@ async def evaluate(
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
             summary = await detector.index.summary()
-        sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
         copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
         stories = [each.verdict.story or "" for each in judged]
@@ -305,6 +303,7 @@ async def evaluate(
                 positions=tuple(positions),
                 matches=tuple(place_of.get(copies.get(place, "")) for place in range(len(judged))),
                 stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
+                bytes=(summary.store.bytes or 0) / max(1, summary.documents),
             )
         )
-    return orders, fmean(sizes)
+    return orders

@@ -271,7 +271,7 @@ def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {story_id(report): report for report in sorted(reports, key=_time)}
+    newest = {_name(report.get("story")): report for report in sorted(reports, key=_time)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
@@ -286,7 +286,7 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[SpecialReport]] = defaultdict(list)
     for report in sorted(reports, key=_time):
-        sent[by_key.get(story_id(report))].append(report)
+        sent[by_key.get(_name(report.get("story")))].append(report)
     for story in stories:
         told = sent.get(story, [])
         pages = {row.url: row for row in reversed(story.told)}
@@ -341,10 +341,6 @@ def _time(value: Mapping[str, Any]) -> float:
 def _objects(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = report.get(name)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def story_id(report: SpecialReport) -> str:
-    return _name(report.get("story"))
 
 
 def _name(value: object) -> str:

@@ -147,13 +147,9 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
         if (subject, said[-1]) in firsts
     ]
     states = story.signals[-1].states if story.signals else ()
-    return sorted(_with_states(figures, states), key=lambda figure: rank_of(figure.label))
-
-
-def _with_states(figures: Sequence[ToldFigure], states: Sequence[ToldFigure]) -> list[ToldFigure]:
-    """Return figures with the states of the ledger in place of those that count the same."""
-    told = {each.label for each in states}
-    return [*(each for each in figures if each.label not in told), *states]
+    counted = {each.label for each in states}
+    figures = [*(each for each in figures if each.label not in counted), *states]
+    return sorted(figures, key=lambda figure: rank_of(figure.label))
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:

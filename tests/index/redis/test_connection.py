@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import read_cases
 from conftest import OpenIndex
 from documents import Article, check
 from fleet import Fleet, documented_rights
@@ -21,17 +22,10 @@ from scrapy_neardup.tools.ask import Ask
 
 pytestmark = pytest.mark.versions
 
+CASES = read_cases(Path(__file__).with_name("urls.txt"))
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis://user:p%40ss@[::1]:7000/2",
-        "redis://host?db=4&username=u&password=p%40ss",
-        "rediss://host?ssl_ca_certs=/ca.pem",
-        "unix://u:p@/run/redis.sock?db=1",
-        "rediss+cluster://u:p@a:1,[::1]:2?ssl_cert_reqs=none",
-    ],
-)
+
+@pytest.mark.parametrize("url", [url for (url,) in CASES["right"]])
 def test_a_url_is_taken(url: str) -> None:
     assert NearDupSettings.from_mapping({"NEARDUP_STORE": url}).store == url
 
@@ -46,38 +40,13 @@ async def test_all_nodes_of_a_cluster_are_named() -> None:
     assert client.connection_kwargs["password"] == "p@"
 
 
-@pytest.mark.parametrize(
-    ("url", "mend"),
-    [
-        ("rediscluster://host", r"redis\+cluster://host:port"),
-        ("redis://host:70000", "must be redis://user:password@host:6379/0"),
-        ("redis://host?db=news", "db is not the number of a database"),
-        ("redis://:a/b?c@host/2", "/ [?] # and @ as %2F %3F %23 and %40"),
-        ("redis://a:1,b:2/0", r"for a cluster redis\+cluster://"),
-        ("redis://host?ssl_ca_certs=/ca.pem", "rediss://"),
-        (
-            "redis://host?sockettimeout=3",
-            "sockettimeout is not an option of this kind of url; allowed are client_name, db",
-        ),
-        ("unix://redis.sock", "unix:///path"),
-        ("redis+cluster://host/1", r"redis\+cluster://"),
-    ],
-)
+@pytest.mark.parametrize(("url", "mend"), CASES["wrong"])
 def test_a_wrong_url_is_told_the_right_one(url: str, mend: str) -> None:
     with pytest.raises(SettingsError, match=f"(?s)NEARDUP_STORE.*{mend}"):
         NearDupSettings.from_mapping({"NEARDUP_STORE": url})
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis://user:s3cret@ho st",
-        "redis://host?password=s3c@s3cret&wrong=1",
-        "redis+cluster://host/1?password=s3cret",
-        "redis://:s3c?s3c=s3cret#s3c@host/0",
-        "redis://host/0?password=s3c&s3cret@",
-    ],
-)
+@pytest.mark.parametrize("url", [url for (url,) in CASES["with a password"]])
 def test_no_error_shows_a_password(url: str) -> None:
     with pytest.raises(SettingsError) as caught:
         NearDupSettings.from_mapping({"NEARDUP_STORE": url})
