@@ -45,7 +45,7 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
     background = read_pages(reader, data / "stream-dev.jsonl", data / "same-event.jsonl")
     rows = []
     for among, others in (("alone", []), (f"among {len(background)} others", background)):
-        orders, _ = await evaluate([*pages, *others], SETTINGS, seeds)
+        orders = await evaluate([*pages, *others], SETTINGS, seeds)
         for label in ("cluster", "merged"):
             clusters = read_labelled(data / "gold-dev.jsonl", label)[1]
             for protocol, scores in scores_of(orders, [*clusters, *([None] * len(others))]).items():
