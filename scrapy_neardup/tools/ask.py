@@ -325,7 +325,7 @@ def _summary(story: Story, members: Sequence[Member]) -> Answer:
     return {
         "story": story.id,
         "headline": headline_of(members),
-        "url": members[0].url if members else "",
+        "url": next((each.url for each in members), ""),
         "items": story.items,
         "copies": story.copies,
         "sources": len(story.sources),

@@ -151,7 +151,7 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
 
 def _counts_nothing(before: Sequence[str], behind: Sequence[str]) -> bool:
     """Decide whether a number is an age, an ordinal or a time of day, or stands behind "the" and before no word."""
-    nearest = behind[0] if behind else ""
+    nearest = next(iter(behind), "")
     is_age = _has("age", before[:2]) or _AGE.match(nearest) is not None
     is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
     is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])

@@ -136,7 +136,7 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
         return Counted(SILENT)
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
-    following = behind[0] if behind else ""
+    following = next(iter(behind), "")
     if _SCORE.fullmatch(value) and (
         mark or following in WORDS["behind scores"] or (len(following) <= 2 and following < "\u0900")
     ):  # small words; that of Sinhala is an ending

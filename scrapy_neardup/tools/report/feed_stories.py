@@ -37,7 +37,7 @@ class ToldFigure(NamedTuple):
     def words(self) -> str:
         """Return the change in the words of the alerts: "9 dead, was 4 (2 say 4)"."""
         *before, newest = self.values
-        told = in_words(self.label, before[-1] if before else "", newest)
+        told = in_words(self.label, next(reversed(before), ""), newest)
         return f"{told} ({self.against})" if self.against else told
 
 
@@ -171,7 +171,7 @@ class FeedStory:
         """Return the headline as a message about the story would have it, or else any title."""
         rows = [row for row in self.told if row.title]
         if len(rows) < 2:
-            return rows[0].title if rows else ""
+            return next((each.title for each in rows), "")
         rows = [*rows[:_MOST_TITLES], *rows[_MOST_TITLES:][-_MOST_TITLES:]]
         members = [
             Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
