@@ -82,11 +82,11 @@ TOLD = [
     ("en", "The fund gave {50,000|50 million} crowns to the school.", "crowns: 50000 -> 50000000"),
     ("en", "The town will pay 40 million {yen|yuan} for the mill.", "pay: ¥ -> 元"),
     ("th", "สภาเมือง{อนุมัติ|ปฏิเสธ}แผนสร้างสะพานเก่า", "เมือง: อนุมัติ -> ปฏิเสธ"),
-    (
-        "en",
-        "The board of the museum in Skerrow {sacked|hired} a guard, and 3 pupils saw it.",
-        "Skerrow: sacked -> hired",
-    ),
+    ("en", "The museum in Skerrow {sacked|hired} a guard, and 3 pupils saw it.", "Skerrow: sacked -> hired"),
+    ("en", "The high court has {upheld|quashed} the fine for the ferry.", "high court: upheld -> quashed"),
+    ("de", "Der {Umweltminister|Finanzminister} will das Haus.", "Haus: Umweltminister -> Finanzminister"),
+    ("nl", "Er moeten {minstens|hooguit} banken bij het station komen.", "moeten: minstens -> hooguit"),
+    ("zh", "船只事故后有三名工人{受伤|死亡}。", "名工人: 受伤 -> 死亡"),
     ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。", "名学生: 数十 -> 数百"),
     ("ko", "새 다리는 내년 {9월|3월} 1일부터 시민에게 열린다.", "다리는 내년: 9월 1일 -> 3월 1일"),
 ]
