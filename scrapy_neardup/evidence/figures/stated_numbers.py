@@ -19,7 +19,7 @@ from scrapy_neardup.evidence.figures.counted import (
     nearest_meaning,
 )
 from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
-from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
+from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, HEDGES, LINE_END, WORDS, all_languages
 from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 6  # tokens on either side of a figure that may bound it
@@ -43,13 +43,15 @@ def around(words: Sequence[str], each: Placed) -> str:
 def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]]:
     """Return a sentence with a mark in place of each phrase that stands for a number, and these phrases."""
     table = all_languages().by_name.get(language)
+    numbers = {*table.small, *table.scales} if table else ()
     phrases = []
     folded = re.sub("|".join(MARKS), " ", folded)  # words of the page
 
     def mark(found: re.Match[str]) -> str:
-        following = folded[found.end() :].split(maxsplit=1)
-        if following and (following[0][0].isdigit() or (table and following[0] in table.small)):
-            return found[0]  # "another 13"
+        behind = folded[found.end() :].split(maxsplit=_NEAR)[:_NEAR]
+        following = next((word for word in behind if word not in HEDGES), "")
+        if following[:1].isdigit() or following in numbers:
+            return found[0]  # "another 13", "a further dozen"
         phrases.append(found[0].strip())
         return f" {found.lastgroup} "
 

@@ -58,7 +58,8 @@ def cues_of(language: str) -> Cues:
         for role in ("adding ahead", "adding behind", "prepositions")
     )
     # A figure adds to an earlier one. Between the two words may stand whom it counts.
-    adding = rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
+    articles = "|".join(table.get("numbers", {}).get("articles") or ["(?!)"])
+    adding = rf"(?:{ahead})(?: (?:{articles}))? #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
     if language in _WITHOUT_SPACES:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
     # Some words that say what is counted are other words in other languages.

@@ -331,8 +331,9 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         start = None
         if kind is None:
             continue
-        adds = is_more(sentence.words, each, cues)
-        is_first = each == sentence.placed[0]
+        has_died_since = kind is FigureKind.DEAD and each.figure.kind == FigureKind.INJURED
+        adds = has_died_since or is_more(sentence.words, each, cues)
+        is_first = not kinds
         is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and not is_first)
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first], cues)
