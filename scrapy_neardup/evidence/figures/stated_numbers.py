@@ -25,6 +25,7 @@ from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_di
 _REACH = 6  # tokens on either side of a figure that may bound it
 _GAP = 2  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
+_TO_NOUN = 4  # and to a noun: "its first West Nile death"
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
@@ -93,7 +94,9 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
             sides.append((found[1], side[found[0] :], found[2]))
     if not sides:
         return []
-    _, rest, meaning = min(sides, key=lambda each: each[0])
+    # "A fourth worker died in hospital"
+    fatal = [each for each in sides if each[2].kind is FigureKind.DEAD] if mark != "xxnone" else []
+    _, rest, meaning = min(fatal or sides, key=lambda each: each[0])
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
         return [_of_people(each) for each in (meaning, other) if each]
@@ -117,7 +120,10 @@ def _goes_with(
         reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
         return is_clear and distance <= reach and _ADDING.isdisjoint(side[: place + _NEAR])
     is_verb = meaning.kind is FigureKind.DEAD and meaning.word_class != "nouns" and not is_back
-    is_near = distance <= _BESIDE and (not is_back or meaning.kind in _OF_ORDINALS)
+    if is_back:
+        is_near = distance <= _BESIDE and meaning.kind in _OF_ORDINALS
+    else:
+        is_near = distance <= (_TO_NOUN if meaning.word_class == "nouns" else _BESIDE)
     return has_person or (is_clear and ENDS.isdisjoint(side[:place]) and (is_near or is_verb))
 
 
