@@ -32,7 +32,7 @@ _FAR = 9  # tokens to a verb that says it
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
-_PAUSES = frozenset((LINE_END, COMMA, *MARKS))
+_PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
 
 
 def around(words: Sequence[str], each: Placed) -> str:

@@ -58,7 +58,7 @@ _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
-_MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
+_MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
