@@ -145,7 +145,8 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
         ahead = None  # "shot three, killing one"
     if ahead and back:
-        return ahead if ahead.distance <= back.distance and not is_of_next else back
+        nearest = max(1, back.distance)  # "the toll of the wreck rose to 37 missing"
+        return ahead if ahead.distance <= nearest and not is_of_next else back
     return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -80,9 +81,9 @@ def cues_of(language: str) -> Cues:
     return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
 
 
-def has_died(behind: Sequence[str]) -> bool:
+def has_died(behind: Sequence[str], ends: AbstractSet[str] = ENDS) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS and not is_next(word), behind)]
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
     return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, clause)))

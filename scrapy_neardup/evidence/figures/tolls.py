@@ -52,6 +52,7 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
 _REACH = 6  # tokens behind a figure of people who may have died
+_FAR = 16  # and behind one of victims: "two victims of the outbreak in the port have died"
 _NEAR = 3  # and before it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
@@ -305,8 +306,9 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
-    if any((each.low, each.high) == (toll.low, toll.high) for each in same):
-        return False
+    known = [each for each in same if (each.low, each.high) == (toll.low, toll.high)]
+    if known:  # "A child dies. It is the first death."
+        return not toll.is_increment and all(each.is_first and each.is_increment for each in known)
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
@@ -372,6 +374,8 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     kind: int = _OF_HEAD.get(label) or kind_of(label)
     ahead = words[: each.first]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
+    if kind is FigureKind.VICTIMS and has_died(words[each.end :][:_FAR], WORDS["and"]):
+        kind = FigureKind.DEAD
     if kind in _MAY_DIE and each.figure.value != "0" and any(map(has_died, (words[each.end :][:_REACH], near))):
         kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
