@@ -25,6 +25,7 @@ from scrapy_neardup.evidence.figures.counted import (
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
+    FIGURE,
     HEDGES,
     IDEOGRAPHS,
     MONTHS,
@@ -268,8 +269,8 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     for place, (word, token) in enumerate(zip(words, tokens, strict=True)):
         is_year = token == "" and _YEAR.match(word) is not None
         if is_year or (word in MONTHS and token == word):
-            beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
-            is_day = any(map(_DAY.match, beside))
+            beside = (*range(max(0, place - 3), place), *range(place + 1, min(place + 3, len(words))))
+            is_day = any(tokens[each] != FIGURE and _DAY.match(words[each]) for each in beside)
             if not is_day or (is_year and word[:4] < newest_year):
                 return True
     return False
