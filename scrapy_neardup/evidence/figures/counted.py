@@ -72,6 +72,7 @@ _ENDS = _BORDERS | WORDS["and"]
 # No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
+_TO_SUBJECT = 4  # tokens from a number to what it counts: "the cases of measles now are 58"
 _AGE = re.compile(
     "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله|岁|歲|歳"
 )
@@ -232,7 +233,8 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
-    if _is_number_of(tokens, nearest, others):
+    is_subject = place <= _TO_SUBJECT and nearest in WORDS["are"] and others[:1] in ([], [LINE_END], [COMMA])
+    if is_subject or _is_number_of(tokens, nearest, others):  # "the missing now are 12"
         return Counted(meaning.kind)
     # "In memory of the dead, 18 boats ..." only mentions people.
     is_mention = clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])

@@ -100,7 +100,7 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
         return [_of_people(each) for each in (meaning, other) if each]
-    return [FigureKind.DEAD if any(map(has_died, zip(rest))) else _of_people(meaning)]
+    return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning)]
 
 
 def _of_people(meaning: Meaning) -> FigureKind:
@@ -123,7 +123,8 @@ def _goes_with(
     if is_back:
         is_near = distance <= _BESIDE and meaning.kind in _OF_ORDINALS
     else:
-        is_near = distance <= (_TO_NOUN if meaning.word_class == "nouns" else _BESIDE)
+        is_of_people = meaning.word_class == "nouns" and meaning.kind < FigureKind.HOMES
+        is_near = distance <= (_TO_NOUN if is_of_people else _BESIDE)
     return has_person or (is_clear and ENDS.isdisjoint(side[:place]) and (is_near or is_verb))
 
 
@@ -143,6 +144,7 @@ def newest_values(
         return [*placed], is_correction
     old = _old_values(words, placed, cues)
     is_correction |= any(cues.says["not"].search(around(words, each)) for each in old)
+    is_correction |= any(cues.says["right"].search(around(words, each)) for each in placed)
     kind, counted = _counted_as_others(words, placed, old, cues, topic, is_correction=is_correction)
     newest = []
     for each in placed:

@@ -81,12 +81,13 @@ def cues_of(language: str) -> Cues:
     return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
 
 
-def has_died(behind: Sequence[str], ends: AbstractSet[str] = ENDS) -> bool:
+def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, clause)))
+    said = filter(cues.says["harm"].search, clause)  # "die" is an article in German
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, said)))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:

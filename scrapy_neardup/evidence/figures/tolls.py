@@ -116,7 +116,7 @@ class Toll(NamedTuple):
 
 class _Sentence(NamedTuple):
     text: str
-    folded: str  # with words of the table in place of those that it reads otherwise
+    folded: str  # with words of the table in place of those that it reads otherwise, and as it is printed
     words: list[str]
     placed: list[Placed]
     is_correction: bool = False
@@ -233,6 +233,7 @@ def _read(
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(folded):
         return _Sentence(sentence, folded, _WORD.findall(folded), [])
+    printed = folded
     folded = _TIME.sub("", _SPLIT.sub(_as_one, folded))
     folded = _RANGE.sub(_as_range, folded)
     if cues.says["read as"].search(folded):
@@ -250,7 +251,7 @@ def _read(
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
     is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
     newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
-    return _Sentence(sentence, folded, words, newest, is_correction or is_lower)
+    return _Sentence(sentence, f"{folded} {printed}", words, newest, is_correction or is_lower)
 
 
 def _as_one(found: re.Match[str]) -> str:
@@ -375,9 +376,10 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     kind: int = _OF_HEAD.get(label) or kind_of(label)
     ahead = words[: each.first]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
-    if kind is FigureKind.VICTIMS and has_died(words[each.end :][:_FAR], WORDS["and"]):
+    behind = words[each.end :][:_FAR]
+    if kind is FigureKind.VICTIMS and has_died(behind, cues, WORDS["and"]):
         kind = FigureKind.DEAD
-    if kind in _MAY_DIE and each.figure.value != "0" and any(map(has_died, (words[each.end :][:_REACH], near))):
+    if kind in _MAY_DIE and each.figure.value != "0" and any(has_died(side, cues) for side in (behind[:_REACH], near)):
         kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
