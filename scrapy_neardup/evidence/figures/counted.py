@@ -72,7 +72,6 @@ _ENDS = _BORDERS | WORDS["and"]
 # No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
-_TO_SUBJECT = 4  # tokens from a number to what it counts: "the cases of measles now are 58"
 _AGE = re.compile(
     "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله|岁|歲|歳"
 )
@@ -146,8 +145,8 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
         ahead = None  # "shot three, killing one"
     if ahead and back:
-        nearest = max(1, back.distance)  # "the toll of the wreck rose to 37 missing"
-        return ahead if ahead.distance <= nearest and not is_of_next else back
+        # "the toll of the wreck rose to 37 missing"
+        return ahead if ahead.distance <= max(1, back.distance) and not is_of_next else back
     return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
@@ -233,7 +232,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
-    is_subject = place <= _TO_SUBJECT and nearest in WORDS["are"] and others[:1] in ([], [LINE_END], [COMMA])
+    is_subject = nearest in WORDS["are"] and others[:1] in ([], [LINE_END], [COMMA])
     if is_subject or _is_number_of(tokens, nearest, others):  # "the missing now are 12"
         return Counted(meaning.kind)
     # "In memory of the dead, 18 boats ..." only mentions people.
@@ -291,9 +290,8 @@ def rank_of(label: str) -> int:
 
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
-    kind = kind_of(label)
     told = f"{label}: {new}".removeprefix(": ")
-    if label and (kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
+    if label and (kind_of(label) is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
         told = f"{new} {label}"
     if old:
         told += f", was {old}"

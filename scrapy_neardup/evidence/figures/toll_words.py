@@ -86,8 +86,9 @@ def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
-    said = filter(cues.says["harm"].search, clause)  # "die" is an article in German
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, said)))
+    # "die" is an article in German
+    said = map(meaning_of, filter(cues.says["harm"].search, clause))
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, said))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:
