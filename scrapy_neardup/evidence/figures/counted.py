@@ -232,8 +232,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
-    is_subject = nearest in WORDS["are"] and others[:1] in ([], [LINE_END], [COMMA])
-    if is_subject or _is_number_of(tokens, nearest, others):  # "the missing now are 12"
+    if _is_number_of(tokens, nearest, others):
         return Counted(meaning.kind)
     # "In memory of the dead, 18 boats ..." only mentions people.
     is_mention = clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
@@ -257,7 +256,8 @@ def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) ->
     """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
     is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
     is_value = is_reached or not PERSONS.isdisjoint(others[:2]) or _has("to", others[:1])
-    return is_value and _has("number of", _clause(tokens))
+    is_subject = nearest in WORDS["are"] and others[:1] in ([], [LINE_END], [COMMA])  # "the missing are 12"
+    return is_subject or (is_value and _has("number of", _clause(tokens)))
 
 
 def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> bool:

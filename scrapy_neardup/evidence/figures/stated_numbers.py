@@ -127,8 +127,8 @@ def _goes_with(
         return is_clear and distance <= reach and _ADDING.isdisjoint(side[: place + _NEAR])
     is_verb = meaning.kind is FigureKind.DEAD and meaning.word_class != "nouns" and not is_back
     is_of_people = meaning.word_class == "nouns" and meaning.kind < FigureKind.HOMES and not is_back
-    reach = _NEAR if is_of_people else _BESIDE  # "its first West Nile death"
-    is_near = distance <= reach and (not is_back or meaning.kind in _OF_ORDINALS)
+    # "Its first West Nile death"
+    is_near = distance <= _BESIDE + is_of_people and (not is_back or meaning.kind in _OF_ORDINALS)
     return has_person or (is_clear and ENDS.isdisjoint(side[:place]) and (is_near or is_verb))
 
 

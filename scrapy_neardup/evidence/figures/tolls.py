@@ -60,6 +60,7 @@ _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and d
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
+_ENDS_BEHIND: dict[int, AbstractSet[str]] = {FigureKind.VICTIMS: WORDS["and"]}  # of the words that tell that they died
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
@@ -358,9 +359,11 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     kind: int = _OF_HEAD.get(label) or kind_of(label)
     ahead = words[: each.first]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
-    ends = WORDS["and"] if kind is FigureKind.VICTIMS else ENDS
-    sides = (words[each.end :][:_REACH], near)
-    if kind in _MAY_DIE and each.figure.value != "0" and any(has_died(side, cues, ends) for side in sides):
+    if (
+        kind in _MAY_DIE
+        and each.figure.value != "0"
+        and any(has_died(side, cues, _ENDS_BEHIND.get(kind, ENDS)) for side in (words[each.end :][:_REACH], near))
+    ):
         kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
