@@ -73,7 +73,7 @@ _ENDS = _BORDERS | WORDS["and"]
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
 _AGE = re.compile(
-    "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
+    "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله|岁|歲|歳"
 )
 _UNSPACED = "\u0e00"
 _ARABIC_AND = "و"
@@ -145,7 +145,8 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
         ahead = None  # "shot three, killing one"
     if ahead and back:
-        return ahead if ahead.distance <= back.distance and not is_of_next else back
+        # "the toll of the wreck rose to 37 missing"
+        return ahead if ahead.distance <= max(1, back.distance) and not is_of_next else back
     return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
@@ -255,7 +256,8 @@ def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) ->
     """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
     is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
     is_value = is_reached or not PERSONS.isdisjoint(others[:2]) or _has("to", others[:1])
-    return is_value and _has("number of", _clause(tokens))
+    is_subject = nearest in WORDS["are"] and others[:1] in ([], [LINE_END], [COMMA])  # "the missing are 12"
+    return is_subject or (is_value and _has("number of", _clause(tokens)))
 
 
 def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> bool:
@@ -288,9 +290,8 @@ def rank_of(label: str) -> int:
 
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
-    kind = kind_of(label)
     told = f"{label}: {new}".removeprefix(": ")
-    if label and (kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
+    if label and (kind_of(label) is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
         told = f"{new} {label}"
     if old:
         told += f", was {old}"

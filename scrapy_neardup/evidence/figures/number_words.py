@@ -85,7 +85,8 @@ class NumberWords(NamedTuple):
     small: dict[str, int | Decimal]  # words that are numbers by themselves: "twelve", "zweihundert", "mille"
     scales: dict[str, int]  # words that multiply the number before them; behind an article they multiply one
     articles: Sequence[str] = ()
-    ones: Sequence[str] = ()  # words that mean 1, but only inside a number: "vingt et un", "двадцать один"
+    # Words that add less than ten, but are other words outside of a number: "vingt et un", "двадцать один".
+    inside: Mapping[str, int] = MappingProxyType({})
     conjunction: str = ""  # "and", if it stands inside numbers
     # Words that add ten or more to the number below ten before them: "خمسة وعشرون".
     tens: Mapping[str, int] = MappingProxyType({})
@@ -160,8 +161,9 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
     value: int | Decimal = 0
     room = _LARGEST
     i = first
-    # A scale behind an article, as in "a million". Without an article "million" has lost its number.
-    if tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small:
+    # A scale as in "a million" or "another dozen". Without a word before it "million" has lost its number.
+    is_one = tokens[i - 1] in language.articles or tokens[i - 1] in WORDS["adding ahead"]
+    if is_one and tokens[i] in language.scales and tokens[i] not in language.small:
         value = room = language.scales[tokens[i]]
         i += 1
     while i < min(len(tokens), first + _MOST_WORDS):
@@ -193,7 +195,7 @@ def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -
     """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
     if 0 < value % 100 < 10:
         return language.tens.get(token, 0)
-    return int(value > 0 and room > 1 and token in language.ones)
+    return language.inside.get(token, 0) if value and room > 1 else 0
 
 
 def _leads_on(tokens: Sequence[str], i: int, room: int, language: NumberWords) -> bool:
@@ -201,7 +203,7 @@ def _leads_on(tokens: Sequence[str], i: int, room: int, language: NumberWords) -
     is_joint = tokens[i] == language.conjunction or (tokens[i] == COMMA and room >= 1000)
     if not is_joint or room <= 1:
         return False
-    return language.small.get(tokens[i + 1], room) < room or tokens[i + 1] in language.ones
+    return language.small.get(tokens[i + 1], room) < room or tokens[i + 1] in language.inside
 
 
 def _room_behind(number: int | Decimal) -> int:

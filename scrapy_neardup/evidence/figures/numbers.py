@@ -92,7 +92,7 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     digit or with the mark of a telephone number. Takes linear time.
     """
     text = fold(text)
-    if "만" in text or "억" in text or "조" in text:
+    if any(sign in text for sign in "만억조천"):
         text = with_myriads(text)
     for sign, pattern, usual in _REWRITTEN:
         if sign in text:

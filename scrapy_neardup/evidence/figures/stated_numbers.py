@@ -19,7 +19,15 @@ from scrapy_neardup.evidence.figures.counted import (
     nearest_meaning,
 )
 from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
-from scrapy_neardup.evidence.figures.number_words import COMMA, FIGURE, LINE_END, WORDS, all_languages
+from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
+    FIGURE,
+    HEDGES,
+    LINE_END,
+    WORDS,
+    NumberWords,
+    all_languages,
+)
 from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 6  # tokens on either side of a figure that may bound it
@@ -27,6 +35,7 @@ _GAP = 2  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
+_LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
@@ -42,14 +51,15 @@ def around(words: Sequence[str], each: Placed) -> str:
 
 def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]]:
     """Return a sentence with a mark in place of each phrase that stands for a number, and these phrases."""
-    table = all_languages().by_name.get(language)
+    table = all_languages().by_name.get(language, NumberWords({}, {}))
     phrases = []
     folded = re.sub("|".join(MARKS), " ", folded)  # words of the page
 
     def mark(found: re.Match[str]) -> str:
-        following = folded[found.end() :].split(maxsplit=1)
-        if following and (following[0][0].isdigit() or (table and following[0] in table.small)):
-            return found[0]  # "another 13"
+        behind = folded[found.end() :].split(maxsplit=_NEAR)
+        following = next((word for word in behind if word not in WORDS["adding ahead"]), "")
+        if following[:1].isdigit() or following in table.small or following in table.scales:
+            return found[0]  # "another 13", "a further dozen"
         phrases.append(found[0].strip())
         return f" {found.lastgroup} "
 
@@ -91,11 +101,12 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
             sides.append((found[1], side[found[0] :], found[2]))
     if not sides:
         return []
-    _, rest, meaning = min(sides, key=lambda each: each[0])
+    # "A fourth worker died in hospital"
+    _, rest, meaning = min(sides, key=lambda each: (each[2].kind is FigureKind.HOSPITALISED, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
         return [_of_people(each) for each in (meaning, other) if each]
-    return [FigureKind.DEAD if any(map(has_died, zip(rest))) else _of_people(meaning)]
+    return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning)]
 
 
 def _of_people(meaning: Meaning) -> FigureKind:
@@ -115,13 +126,28 @@ def _goes_with(
         reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
         return is_clear and distance <= reach and _ADDING.isdisjoint(side[: place + _NEAR])
     is_verb = meaning.kind is FigureKind.DEAD and meaning.word_class != "nouns" and not is_back
-    is_near = distance <= _BESIDE and (not is_back or meaning.kind in _OF_ORDINALS)
+    is_of_people = meaning.word_class == "nouns" and meaning.kind < FigureKind.HOMES and not is_back
+    # "Its first West Nile death"
+    is_near = distance <= _BESIDE + is_of_people and (not is_back or meaning.kind in _OF_ORDINALS)
     return has_person or (is_clear and ENDS.isdisjoint(side[:place]) and (is_near or is_verb))
 
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
     return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
+
+
+def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
+    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
+    parts = []
+    for one, other in pairwise(placed):
+        between = [word for word in words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
+        is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
+        kinds = {one.figure.kind, other.figure.kind}
+        is_sum = is_joined and not any(map(meaning_of, between))
+        if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
+            parts += [one, other]
+    return parts
 
 
 def newest_values(
@@ -134,14 +160,15 @@ def newest_values(
     if not placed or not (any(map(meaning_of, words)) or (topic and is_correction)):
         return [*placed], is_correction
     old = _old_values(words, placed, cues)
-    is_correction |= any(cues.says["not"].search(around(words, each)) for each in old)
+    is_correction |= any(
+        cues.says["right" if each not in old else "not"].search(around(words, each)) for each in placed
+    )
     kind, counted = _counted_as_others(words, placed, old, cues, topic, is_correction=is_correction)
-    newest = []
-    for each in placed:
-        if each in counted:
-            each = each._replace(figure=each.figure._replace(kind=kind))
-        if each not in old:
-            newest.append(each)
+    newest = [
+        each._replace(figure=each.figure._replace(kind=kind)) if each in counted else each
+        for each in placed
+        if each in counted or each not in old
+    ]
     least = min((float(each.figure.value) for each in old if is_plain(each.figure.value)), default=0.0)
     # The dead and the injured do not become fewer.
     fallen = (each.figure for each in newest if each.figure.kind in (FigureKind.DEAD, FigureKind.INJURED))
@@ -167,7 +194,6 @@ def _counted_as_others(
     kind = kind or topic * (bool(old) and is_correction)
     if not kind:
         return 0, []
-    is_changed = bool(old) or is_correction
     if old and len(numbers) == 1:
         return kind, numbers
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
@@ -177,7 +203,7 @@ def _counted_as_others(
         if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
     ]
     counted += [each for before, each in pairwise(placed) if before in old]
-    if is_changed or is_subject or counted or kind in [each.figure.kind for each in more]:
+    if old or is_correction or is_subject or counted or kind in [each.figure.kind for each in more]:
         counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
     return kind, [*filter(_is_number, counted)]
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -58,7 +59,8 @@ def cues_of(language: str) -> Cues:
         for role in ("adding ahead", "adding behind", "prepositions")
     )
     # A figure adds to an earlier one. Between the two words may stand whom it counts.
-    adding = rf"(?:{ahead}) #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
+    articles = "|".join(table.get("numbers", {}).get("articles") or ["(?!)"])
+    adding = rf"(?:{ahead})(?: (?:{articles}))? #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
     if language in _WITHOUT_SPACES:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
     # Some words that say what is counted are other words in other languages.
@@ -79,12 +81,14 @@ def cues_of(language: str) -> Cues:
     return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
 
 
-def has_died(behind: Sequence[str]) -> bool:
+def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
-    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ENDS and not is_next(word), behind)]
+    clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, map(meaning_of, clause)))
+    # "die" is an article in German
+    said = map(meaning_of, filter(cues.says["harm"].search, clause))
+    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, said))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:

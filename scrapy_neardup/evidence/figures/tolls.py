@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -24,8 +24,7 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
-    COMMA,
-    HEDGES,
+    FIGURE,
     IDEOGRAPHS,
     MONTHS,
     WORDS,
@@ -38,10 +37,12 @@ from scrapy_neardup.evidence.figures.stated_numbers import (
     is_more,
     mark_numbers,
     newest_values,
+    parts_of_sums,
     place_marks,
     without_people,
 )
 from scrapy_neardup.evidence.figures.toll_words import (
+    ENDS,
     Cues,
     cues_of,
     has_died,
@@ -51,14 +52,15 @@ from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
 
-_REACH = 6  # tokens behind a figure of people who may have died
+_REACH = 16  # tokens behind a figure of people who may have died: "two victims of the outbreak in the port have died"
 _NEAR = 3  # and before it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
-_MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED)
+_MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
+_ENDS_BEHIND: dict[int, AbstractSet[str]] = {FigureKind.VICTIMS: WORDS["and"]}  # of the words that tell that they died
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
@@ -79,7 +81,6 @@ _TIME = re.compile(r"(?<![0-9])[0-2]?[0-9][.:][0-5][0-9](?: uhr| wib| h)?(?= ?[:
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
-_LONGEST_SUM = 12  # tokens between two parts of a sum
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
 _WIDEST = 100  # times the low bound of a range
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
@@ -114,7 +115,7 @@ class Toll(NamedTuple):
 
 class _Sentence(NamedTuple):
     text: str
-    folded: str  # with words of the table in place of those that it reads otherwise
+    folded: str  # with words of the table in place of those that it reads otherwise, and as it is printed
     words: list[str]
     placed: list[Placed]
     is_correction: bool = False
@@ -186,8 +187,8 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     """
     if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
         return []
-    head = fold(f"{title}\n{text[:_LONGEST]}").casefold()
-    head = _FEARED.sub("", head)  # "40 feared dead" is no toll, but tells the event
+    # "40 feared dead" is no toll, but tells the event
+    head = _FEARED.sub("", fold(f"{title}\n{text[:_LONGEST]}").casefold())
     lines = _LINES.split(head)
     if not any(map(_counts_harm, lines)):
         return []
@@ -226,13 +227,12 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _read(
-    sentence: str, folded: str, language: str, cues: Cues, newest_year: str, topic: int, *, of_people: bool
+    sentence: str, printed: str, language: str, cues: Cues, newest_year: str, topic: int, *, of_people: bool
 ) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
-    if of_people and not _counts_harm(folded):
-        return _Sentence(sentence, folded, _WORD.findall(folded), [])
-    folded = _TIME.sub("", _SPLIT.sub(_as_one, folded))
-    folded = _RANGE.sub(_as_range, folded)
+    if of_people and not _counts_harm(printed):
+        return _Sentence(sentence, printed, _WORD.findall(printed), [])
+    folded = _RANGE.sub(_as_range, _TIME.sub("", _SPLIT.sub(_as_one, printed)))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
             folded = cues.says[phrase].sub(replacement, folded)
@@ -248,7 +248,7 @@ def _read(
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
     is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
     newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
-    return _Sentence(sentence, folded, words, newest, is_correction or is_lower)
+    return _Sentence(sentence, f"{folded} {printed}", words, newest, is_correction or is_lower)
 
 
 def _as_one(found: re.Match[str]) -> str:
@@ -267,8 +267,8 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     for place, (word, token) in enumerate(zip(words, tokens, strict=True)):
         is_year = token == "" and _YEAR.match(word) is not None
         if is_year or (word in MONTHS and token == word):
-            beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
-            is_day = any(map(_DAY.match, beside))
+            beside = (*range(max(0, place - 3), place), *range(place + 1, min(place + 3, len(words))))
+            is_day = any(tokens[each] != FIGURE and _DAY.match(words[each]) for each in beside)
             if not is_day or (is_year and word[:4] < newest_year):
                 return True
     return False
@@ -305,8 +305,9 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
-    if any((each.low, each.high) == (toll.low, toll.high) for each in same):
-        return False
+    known = [each for each in same if (each.low, each.high) == (toll.low, toll.high)]
+    if known:  # "A child dies. It is the first death."
+        return not toll.is_increment and all(each.is_first and each.is_increment for each in known)
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
@@ -319,7 +320,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
-    parts = _parts_of_sums(sentence)
+    parts = parts_of_sums(sentence.words, sentence.placed)
     for each in sentence.placed:
         said = around(sentence.words, each)
         is_news = not cues.says["not news"].search(said) and (start is None or is_news)
@@ -331,11 +332,11 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         start = None
         if kind is None:
             continue
-        adds = is_more(sentence.words, each, cues)
-        is_first = each == sentence.placed[0]
-        is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and not is_first)
+        adds = kind is FigureKind.DEAD and each.figure.kind == FigureKind.INJURED  # "two of the injured died"
+        adds |= is_more(sentence.words, each, cues)
+        is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and bool(kinds))
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
-            is_increment = adds and is_first and not is_beside_other(kind, sentence.words[: each.first], cues)
+            is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             bounds = _bounds(each, low, said, cues)
             yield Toll(
                 kind, *bounds, is_increment, sentence.is_correction, each.mark in ("xxfirst", "xxone"), sentence.text
@@ -350,19 +351,6 @@ def _is_part(kind: int, kinds: AbstractSet[int], said: str, cues: Cues, *, is_ot
     return not kinds and cues.says["with others"].search(said) is not None
 
 
-def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
-    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
-    parts = []
-    for one, other in pairwise(sentence.placed):
-        between = [word for word in sentence.words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
-        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
-        is_sum = is_sum and not any(map(meaning_of, between))
-        kinds = {one.figure.kind, other.figure.kind}
-        if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
-            parts += [one, other]
-    return parts
-
-
 def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
     """Return the kind of a figure, None if no ledger keeps it. That of a sum of money is its currency."""
     label = LABELS[each.figure.kind]
@@ -371,7 +359,11 @@ def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cu
     kind: int = _OF_HEAD.get(label) or kind_of(label)
     ahead = words[: each.first]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
-    if kind in _MAY_DIE and each.figure.value != "0" and any(map(has_died, (words[each.end :][:_REACH], near))):
+    if (
+        kind in _MAY_DIE
+        and each.figure.value != "0"
+        and any(has_died(side, cues, _ENDS_BEHIND.get(kind, ENDS)) for side in (words[each.end :][:_REACH], near))
+    ):
         kind = FigureKind.DEAD
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
