@@ -22,7 +22,7 @@ _SHARE_OF_STEM = 0.65  # of a word
 _LONGEST_PIECE = 12  # characters of a word of a script without spaces
 # What is written to the beginning of a word: "and", "in" and "the" in Arabic and Hebrew; "he will" in Swahili.
 PREFIX = re.compile(
-    "^(?:[\u0648\u0641]?(?:\u0644\u0644|[\u0628\u0644\u0643]?(?:\u0627\u0644)?)(?=...)|[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db]{1,2}(?=...))"
+    "^(?:[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db]{1,2}(?=...)|[\u0648\u0641]?(?:\u0644\u0644|[\u0628\u0644\u0643]?(?:\u0627\u0644)?)(?=...))"
 )
 _PREFIX_OF = {"sw": re.compile("^(?:ha)?(?:ni|tu|wa|li|ya|ki|vi|zi|ku|pa|mu|u|m|a|i)(?:na|li|me|ta|ku|ka)?(?=...)")}
 
