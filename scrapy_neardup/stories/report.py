@@ -79,9 +79,11 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
 def _number_told(event: StoryEvent, fact: Fact | None, *, is_state: bool) -> set[str]:
     """Return the number that titles should tell: that with which the message leads, if a page begins with harm.
 
-    In an event of many sources one of them is not enough. With fewer it was raised because people were harmed.
+    In an event of many sources one of them is not enough. With fewer it was raised because people were harmed. Titles
+    need not tell a number if another source prints more.
     """
-    may_lead = event.story.begins_with_harm and (is_state or len(event.story.sources) < event.breaking_over)
+    is_few = len(event.story.sources) < event.breaking_over and fact is not None and fact.state.qualifier == "exact"
+    may_lead = event.story.begins_with_harm and (is_state or is_few)
     return {f"{fact.state.low:.0f}"} if fact and may_lead else set()
 
 

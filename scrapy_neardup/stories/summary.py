@@ -188,7 +188,10 @@ def states_of(ledger: Ledger, members: Sequence[Member], signalled: int) -> Iter
 
 
 def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
-    """Return how many people were harmed by most sources, if no state says it: of two numbers the lower one."""
+    """Return how many people were harmed by most sources, if no state says it: of two numbers the lower one.
+
+    It is "at least" so many if another source prints more.
+    """
     kinds = {each.kind for each in ledger.printed if each.kind in PEOPLE_HARMED and each.value[1] > 0}
     if not kinds or not PEOPLE_HARMED.isdisjoint(ledger.current):
         return None
@@ -198,7 +201,10 @@ def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
     printed = [each for each in newest if each.value == value]
     by_key = {bytes.fromhex(member.id): member for member in members}
     supporters = tuple(by_key[each.document] for each in printed if each.document in by_key)
-    return Fact(printed[0], "", True, None, supporters, len(printed), {})
+    state = printed[0]
+    if any(each.low > value[1] for each in newest):
+        state = state._replace(high=None, qualifier="at least")
+    return Fact(state, "", True, None, supporters, len(printed), {})
 
 
 def facts_of(states: Iterable[Fact]) -> list[Fact]:

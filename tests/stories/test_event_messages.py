@@ -62,7 +62,7 @@ async def test_a_message_leads_with_a_toll_that_only_one_source_prints_and_says_
         for n, dead in enumerate((4, 5, 7)):
             await room.publish("fire", f"s{n}", n * MINUTE, text=toll(dead))
     told = said(special_report(room.events[0]))
-    assert told.startswith("Breaking: 4 dead, unconfirmed\n")
+    assert told.startswith("Breaking: at least 4 dead, unconfirmed\n"), "two sources print more"
     assert "One source says so, s0.example at 22:13 UTC." in told
 
 

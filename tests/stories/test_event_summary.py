@@ -73,7 +73,7 @@ def test_without_figures_there_is_nothing_to_say() -> None:
     [
         (dead(12, "a"), "12 dead, unconfirmed: one source says so, a.example"),
         (dead(12, "a", "a"), "12 dead, unconfirmed: one source says so, a.example"),
-        ([*dead(12, "a"), *dead(11, "b")], "11 dead, unconfirmed: one source says so, b.example"),
+        ([*dead(12, "a"), *dead(11, "b")], "at least 11 dead, unconfirmed: one source says so, b.example"),
         ([*dead(12, "a"), ("b.example", "12 people were injured in the fire.")], "12 dead, unconfirmed: one source"),
     ],
     ids=["one source", "itself", "disagree", "two figures"],
