@@ -41,10 +41,11 @@ def find_lead(headline: str, text: str) -> str:
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
     terms = terms_of(headline)
     lines = [*map(terms_of, fold("\n".join(sentences)).split("\n"))]
-    same = [at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms))]
+    same = (at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
+    first = next(same, -1) + 1  # the sentence behind the headline
     leads = (
         (sentence, line)
-        for sentence, line in islice(zip(sentences, lines, strict=False), same[0] + 1 if same else 0, None)
+        for sentence, line in islice(zip(sentences, lines, strict=False), first, None)
         if is_quotable(sentence) and len(sentence) <= _LONGEST and not any(are_background(sentence))
         if not headline or tells_headline(headline, sentence)
     )
