@@ -8,10 +8,13 @@ The work is bounded whatever a text looks like: sentences have at most ``LONGEST
 many sentences proposes no partner.
 """
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.text.sentences import Printed
+from scrapy_neardup.text.words import WITHOUT_SPACES
 
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
@@ -32,7 +35,7 @@ class Aligned(NamedTuple):
 def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
     """Return each sentence of the new text with its partner in the old one."""
     equals = {each.tokens: each for each in old}
-    wanted = {token for each in new if each.tokens not in equals for token in each.tokens}
+    wanted = {part for each in new if each.tokens not in equals for part in _parts(each)}
     others = _Holders(old, wanted, taken={each.tokens for each in new})
     aligned = []
     for sentence in new:
@@ -42,10 +45,17 @@ def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
         else:
             chosen = others.partners(sentence)
             tokens = set[int]().union(*(others.tokens[place] for place in chosen))
-            held = sum(map(tokens.__contains__, sentence.tokens))
+            held = sum(map(tokens.__contains__, _parts(sentence)))
             partner = " ".join(old[place].text for place in chosen)
             aligned.append(Aligned(sentence.text, partner, words, held, is_equal=False))
     return aligned
+
+
+def _parts(sentence: Printed) -> Sequence[int]:
+    """Return the words of a sentence. Without spaces these are its characters with the next one: one says little."""
+    if not re.search(WITHOUT_SPACES, sentence.text):
+        return sentence.tokens
+    return [hash(pair) for pair in pairwise((*sentence.tokens, 0))]
 
 
 class _Holders:
@@ -56,7 +66,7 @@ class _Holders:
 
     def __init__(self, old: Sequence[Printed], wanted: set[int], *, taken: set[tuple[int, ...]]) -> None:
         self._is_taken = [each.tokens in taken for each in old]
-        self.tokens = [wanted.intersection(each.tokens) for each in old]
+        self.tokens = [wanted.intersection(_parts(each)) for each in old]
         self._lengths = [len(each.tokens) for each in old]
         self._places: dict[int, list[int]] = {}
         for place, tokens in enumerate(self.tokens):
@@ -65,7 +75,7 @@ class _Holders:
 
     def partners(self, sentence: Printed) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
-        wanted = dict.fromkeys(sentence.tokens)
+        wanted = dict.fromkeys(_parts(sentence))
         if len(wanted.keys() & self._places.keys()) < _PARTNER * len(wanted):
             return []
         scores: dict[int, float] = {}
