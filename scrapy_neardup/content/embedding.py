@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
-from scrapy_neardup.content.worker import WorkerOptions
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.worker import NO_ANSWER, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
@@ -72,7 +72,7 @@ class Embedding:
         self._paused_until = clock()
         self._known: dict[str, bytes] = {}
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
-        options = WorkerOptions(factory, timeout, sketching=(factory, path), memory=None)
+        options = WorkerOptions(factory, timeout, (factory, path), memory=None, too_slow=NO_ANSWER)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
         try:
             example = self._worker.submit_text(
@@ -80,7 +80,7 @@ class Embedding:
             ).result()
         except ExtractionError as error:
             self.close()
-            raise SettingsError(SETTING, path, explain_worker(error)) from error
+            raise SettingsError(SETTING, path, str(error)) from error
         self._model = example.sketch.partition(b"\n")[0]
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
 
@@ -109,7 +109,7 @@ class Embedding:
                 logger.warning(
                     "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
                     self._path,
-                    explain_worker(error),
+                    error,
                 )
             return b""
         self._known[text] = found

@@ -46,11 +46,6 @@ _SKETCH = "scrapy_neardup.sketch.text_sketch.sketch_ahead"  # not imported here:
 Job = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
-def explain_worker(error: ExtractionError) -> str:
-    """Say why a worker failed that gets texts and no pages."""
-    return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "did not answer within")
-
-
 def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
     """Return what extraction processes do. They sketch nothing if a sketch depends on more than the text."""
     preset = settings.resolved_preset()

@@ -45,6 +45,9 @@ STARTUP_SECONDS = 60.0
 # How long to wait for a process or thread that was ended: a killed process takes milliseconds.
 GONE_SECONDS = 5.0
 
+# What is said of a worker that reads no pages, if it is too slow.
+NO_ANSWER = "did not answer within {seconds:g} s"
+
 
 class WorkerOptions(NamedTuple):
     """What a worker needs to know when it starts.
@@ -57,6 +60,7 @@ class WorkerOptions(NamedTuple):
     timeout: float = 10.0  # seconds for a page
     sketching: tuple[str, str] | None = None
     memory: int | None = 2_000_000_000  # bytes that it may take for its pages, on Linux
+    too_slow: str = "not extracted within NEARDUP_EXTRACT_TIMEOUT = {seconds:g} s"
 
     @property
     def memory_limit(self) -> str:
@@ -240,7 +244,7 @@ class WorkerProcess:
         try:
             with suppress(OSError):  # a worker that is gone gives no answer
                 send(self._pipes[0], *request)
-            header, *answer = self._receive(f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s")
+            header, *answer = self._receive(self._options.too_slow.format(seconds=timeout))
         finally:
             self.seconds = self.cpu_seconds = time.monotonic() - start
         error, self.seconds, self.cpu_seconds = json.loads(header)

@@ -21,8 +21,8 @@ from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from scrapy_neardup.content.processes import ExtractionProcesses, explain_worker
-from scrapy_neardup.content.worker import WorkerOptions
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.worker import NO_ANSWER, WorkerOptions
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
 from scrapy_neardup.settings import NearDupSettings
@@ -146,7 +146,8 @@ class Service:
         self.name = f"service {url.partition('://')[0]}"
         self.key = _key_of(url)
         self._url = url
-        options = WorkerOptions(None, deadline, ("scrapy_neardup.stories.send_message.load_sender", ""), None)
+        sender = "scrapy_neardup.stories.send_message.load_sender"
+        options = WorkerOptions(None, deadline, (sender, ""), memory=None, too_slow=NO_ANSWER)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
 
     async def prepare(self) -> None:
@@ -160,7 +161,7 @@ class Service:
         try:
             answer = await asyncio.wrap_future(self._worker.submit_text(json.dumps(request)))
         except ExtractionError as error:
-            raise DeliveryFailed(f"{self.name}: {explain_worker(error)}") from None
+            raise DeliveryFailed(f"{self.name}: {error}") from None
         if answer.sketch != b"0":
             _judge(self.name, int(answer.sketch), self.setting)
             raise DeliveryFailed(f"{self.name} did not take the message; check its url in {self.setting}")
