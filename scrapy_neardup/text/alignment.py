@@ -10,7 +10,7 @@ many sentences proposes no partner.
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.text.sentences import Printed
@@ -35,7 +35,8 @@ class Aligned(NamedTuple):
 def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
     """Return each sentence of the new text with its partner in the old one."""
     equals = {each.tokens: each for each in old}
-    wanted = {part for each in new if each.tokens not in equals for part in _parts(each)}
+    parts_of = {each.tokens: _parts(each) for each in new if each.tokens not in equals}
+    wanted = {*chain.from_iterable(parts_of.values())}
     others = _Holders(old, wanted, taken={each.tokens for each in new})
     aligned = []
     for sentence in new:
@@ -43,9 +44,10 @@ def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
         if (equal := equals.get(sentence.tokens)) is not None:
             aligned.append(Aligned(sentence.text, equal.text, words, words, is_equal=True))
         else:
-            chosen = others.partners(sentence)
+            parts = parts_of[sentence.tokens]
+            chosen = others.partners(parts)
             tokens = set[int]().union(*(others.tokens[place] for place in chosen))
-            held = sum(map(tokens.__contains__, _parts(sentence)))
+            held = sum(map(tokens.__contains__, parts))
             partner = " ".join(old[place].text for place in chosen)
             aligned.append(Aligned(sentence.text, partner, words, held, is_equal=False))
     return aligned
@@ -73,9 +75,9 @@ class _Holders:
             for token in tokens:
                 self._places.setdefault(token, []).append(place)
 
-    def partners(self, sentence: Printed) -> list[int]:
-        """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
-        wanted = dict.fromkeys(_parts(sentence))
+    def partners(self, parts: Sequence[int]) -> list[int]:
+        """Return the place of the sentence, or of two neighbours, that hold most of these; nothing if none does."""
+        wanted = dict.fromkeys(parts)
         if len(wanted.keys() & self._places.keys()) < _PARTNER * len(wanted):
             return []
         scores: dict[int, float] = {}
@@ -86,7 +88,7 @@ class _Holders:
                     scores[place] = scores.get(place, 0.0) + 1 / len(places)
         if not scores:
             return []
-        size = len(sentence.tokens)
+        size = len(parts)
 
         def rank(at: int) -> tuple[float, bool, int, int]:
             # A title that has all words but one fits no better than the sentence.
