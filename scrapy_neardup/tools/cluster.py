@@ -289,14 +289,18 @@ def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path
                     )
                     counts.update(judged.counted)
             counts["done"] += len(found)
-            sketches = sketcher.whole(*(document.text for *_, document in found))
-            for (line, given, document), sketch in zip(found, sketches, strict=True):
+            # Other presets sketch the title too, when the fingerprint is made.
+            sketches = iter(sketcher.whole(*(document.text for *_, document in found)) if sketcher.topics else ())
+            for line, given, document in found:
+                packed = b""
                 if sketcher.topics:
+                    sketch = next(sketches)
                     sketcher.topics.topic(sketch.lead, Origin.of(document).terms)  # counts them
+                    packed = pack_sketch(sketch)
                 source = int.from_bytes(source_hash(document.source or repr(given)), "big")
                 rows.execute(
                     "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
-                    (source, int(document.seen_at), line, _pack((given, astuple(document))), pack_sketch(sketch)),
+                    (source, int(document.seen_at), line, _pack((given, astuple(document))), packed),
                 )
     for each in sketcher.all_frequencies.values():
         rows.execute("INSERT INTO terms VALUES (?)", (each.take_pending(),))
@@ -320,10 +324,7 @@ def fingerprint(job: Job, rows: sqlite3.Connection, number: int, sources: tuple[
     found = rows.execute("SELECT line, document, sketch FROM found ORDER BY place, second, line")
     address = start = number << 32
     while batch := [(line, *_unpack(packed), sketch) for line, packed, sketch in found.fetchmany(_TOGETHER)]:
-        # Other presets sketch the title too.
-        documents = [
-            replace(Document(*values), sketch=sketch if sketcher.topics else b"") for _, _, values, sketch in batch
-        ]
+        documents = [replace(Document(*values), sketch=sketch) for _, _, values, sketch in batch]
         for (line, given, *_), document, made in zip(batch, documents, sketcher.fingerprints(documents), strict=True):
             second = int(document.seen_at)
             key = second << 32 | (job.lines_before[line >> 32] + line) % (1 << 32)
