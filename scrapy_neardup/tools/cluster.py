@@ -289,14 +289,8 @@ def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path
                     )
                     counts.update(judged.counted)
             counts["done"] += len(found)
-            # Other presets sketch the title too, when the fingerprint is made.
-            sketches = iter(sketcher.whole(*(document.text for *_, document in found)) if sketcher.topics else ())
-            for line, given, document in found:
-                packed = b""
-                if sketcher.topics:
-                    sketch = next(sketches)
-                    sketcher.topics.topic(sketch.lead, Origin.of(document).terms)  # counts them
-                    packed = pack_sketch(sketch)
+            sketches = _sketches(detector, [document for *_, document in found])
+            for (line, given, document), packed in zip(found, sketches, strict=True):
                 source = int.from_bytes(source_hash(document.source or repr(given)), "big")
                 rows.execute(
                     "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
@@ -305,6 +299,20 @@ def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path
     for each in sketcher.all_frequencies.values():
         rows.execute("INSERT INTO terms VALUES (?)", (each.take_pending(),))
     return counts
+
+
+def _sketches(detector: NearDupDetector, documents: Sequence[Document]) -> Iterator[bytes]:
+    """Yield the packed sketches of documents, whose terms are counted.
+
+    They are empty for presets without topics: these sketch the title too, when the fingerprint is made.
+    """
+    sketcher = detector.sketcher
+    if not sketcher.topics:
+        yield from [b""] * len(documents)
+        return
+    for document, sketch in zip(documents, sketcher.whole(*(each.text for each in documents)), strict=True):
+        sketcher.topics.topic(sketch.lead, Origin.of(document).terms)  # counts them
+        yield pack_sketch(sketch)
 
 
 def _documents(path: Path) -> Iterator[RecordedDocument]:
