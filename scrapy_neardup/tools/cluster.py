@@ -113,8 +113,9 @@ class Job:
     def file(self, step: str, number: int) -> Path:
         return self.work / f"{step}-{number:09}"
 
-    def row_at(self, step: str, query: str, address: int) -> Any:
-        """Return a row of the document that a task has stored at this address."""
+    def row_at(self, step: str, columns: str, address: int) -> Any:
+        """Return columns of a table of a step, of the document that a task has stored at this address."""
+        query = f"SELECT {columns} WHERE address = ?"
         return opened(self.file(step, address >> 32)).execute(query, (address,)).fetchone()
 
 
@@ -141,22 +142,20 @@ def connected(address: str, workers: int) -> Client:
     return client
 
 
-def job_of(settings: NearDupSettings, inputs: Sequence[Path], out: Path, *, as_parquet: bool = False) -> Job:
+def job_of(settings: NearDupSettings, inputs: Sequence[Path], out: Path, suffix: str = "jsonl") -> Job:
     """Return the job that goes on with what its output has, if that is not finished, and else a new one."""
     files = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in inputs]
-    work = out / _UNFINISHED / sha256(repr((files, settings, as_parquet)).encode()).hexdigest()
+    work = out / _UNFINISHED / sha256(repr((files, settings, suffix)).encode()).hexdigest()
     if out.exists() and any(out.iterdir()) and not work.exists():
         raise InputError(f"{out}: has other files, or unfinished ones of another replay; name another folder")
     work.mkdir(0o700, parents=True, exist_ok=True)
-    suffix = "parquet" if as_parquet else "jsonl"
     parts = [out / f"{number:05}-{path.name.partition('.')[0]}.{suffix}" for number, path in enumerate(inputs)]
     return Job(settings, work, [*zip(inputs, parts, strict=True)], now=max(modified for *_, modified in files) / 1e9)
 
 
 def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> Counter[str]:
     """Write all parts, and return what was counted. What is made is kept until all parts are written."""
-    do = partial(_do_tasks, client, tell)
-    counted = do(job, read_file, job.files)
+    counted = _do_tasks(client, tell, job, read_file, job.files)
     terms = (
         packed for path in job.work.glob("read_file-*") for (packed,) in opened(path).execute("SELECT * FROM terms")
     )
@@ -168,8 +167,8 @@ def replay_archive(client: Client, job: Job, tell: Callable[[str], None]) -> Cou
     tasks = sum(counts["done"] for counts in counted) // 20_000 + 16  # of so many documents, about
     ranges = [*pairwise((number << 32) // tasks for number in range(tasks + 1))]
     for step in (fingerprint, find_pairs, decide):
-        counted += do(job, step, ranges)
-    do(job, write_part, job.files)
+        counted += _do_tasks(client, tell, job, step, ranges)
+    _do_tasks(client, tell, job, write_part, job.files)
     opened.cache_clear()  # so that the files can be removed
     # Renamed, because a worker that was thought lost may still be at a task: now it finds no folder to write to.
     shutil.rmtree(job.work.parent.rename(job.work.parent.with_name(f".{_UNFINISHED}")))
@@ -289,30 +288,29 @@ def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path
                     )
                     counts.update(judged.counted)
             counts["done"] += len(found)
-            sketches = _sketches(detector, [document for *_, document in found])
+            sketches = [*_sketches(detector, [each[-1] for each in found])] or [b""] * len(found)
             for (line, given, document), packed in zip(found, sketches, strict=True):
                 source = int.from_bytes(source_hash(document.source or repr(given)), "big")
                 rows.execute(
                     "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
                     (source, int(document.seen_at), line, _pack((given, astuple(document))), packed),
                 )
-    for each in sketcher.all_frequencies.values():
-        rows.execute("INSERT INTO terms VALUES (?)", (each.take_pending(),))
+    rows.executemany(
+        "INSERT INTO terms VALUES (?)", ((each.take_pending(),) for each in sketcher.all_frequencies.values())
+    )
     return counts
 
 
 def _sketches(detector: NearDupDetector, documents: Sequence[Document]) -> Iterator[bytes]:
     """Yield the packed sketches of documents, whose terms are counted.
 
-    They are empty for presets without topics: these sketch the title too, when the fingerprint is made.
+    Presets without topics sketch the title too, when the fingerprint is made: for these there is nothing.
     """
     sketcher = detector.sketcher
-    if not sketcher.topics:
-        yield from [b""] * len(documents)
-        return
-    for document, sketch in zip(documents, sketcher.whole(*(each.text for each in documents)), strict=True):
-        sketcher.topics.topic(sketch.lead, Origin.of(document).terms)  # counts them
-        yield pack_sketch(sketch)
+    if sketcher.topics:
+        for document, sketch in zip(documents, sketcher.whole(*(each.text for each in documents)), strict=True):
+            sketcher.topics.topic(sketch.lead, Origin.of(document).terms)  # counts them
+            yield pack_sketch(sketch)
 
 
 def _documents(path: Path) -> Iterator[RecordedDocument]:
@@ -329,12 +327,13 @@ def fingerprint(job: Job, rows: sqlite3.Connection, number: int, sources: tuple[
     for each in sketcher.all_frequencies.values():
         each.replace(job.terms)
     _gather(rows, job.work.glob("read_file-*"), "documents", *sources)
-    found = rows.execute("SELECT line, document, sketch FROM found ORDER BY place, second, line")
+    found = rows.execute("SELECT second, line, document, sketch FROM found ORDER BY place, second, line")
     address = start = number << 32
-    while batch := [(line, *_unpack(packed), sketch) for line, packed, sketch in found.fetchmany(_TOGETHER)]:
-        documents = [replace(Document(*values), sketch=sketch) for _, _, values, sketch in batch]
-        for (line, given, *_), document, made in zip(batch, documents, sketcher.fingerprints(documents), strict=True):
-            second = int(document.seen_at)
+    while batch := [(*where, *_unpack(packed), sketch) for *where, packed, sketch in found.fetchmany(_TOGETHER)]:
+        documents = [replace(Document(*values), sketch=sketch) for *_, values, sketch in batch]
+        for (second, line, given, *_), document, made in zip(
+            batch, documents, sketcher.fingerprints(documents), strict=True
+        ):
             key = second << 32 | (job.lines_before[line >> 32] + line) % (1 << 32)
             document = replace(document, id=f"{key:016x}", sketch=b"")
             record = new_record(made, document, keep_text=job.settings.keep_texts)
@@ -383,8 +382,7 @@ def decide(job: Job, rows: sqlite3.Connection, number: int, _: object) -> Counte
         ]
         texts = dict[bytes, StoredText]()
         for pair in chosen_for_second_look(pairs).values() if job.settings.keep_texts else ():
-            query = "SELECT document FROM stored WHERE address = ?"
-            old = Document(*_unpack(*job.row_at("fingerprint", query, candidates[pair.key])))
+            old = Document(*_unpack(*job.row_at("fingerprint", "document FROM stored", candidates[pair.key])))
             texts[pair.key] = StoredText.of(old.title, old.text)
         decision = judge.decide(Document(*_unpack(document)), record, pairs, texts)
         row = {"id": given, **{name: getattr(decision.verdict, name) for name in VERDICT_FIELDS}, "story": None}
@@ -399,7 +397,7 @@ def decide(job: Job, rows: sqlite3.Connection, number: int, _: object) -> Counte
 @lru_cache(_MOST_ROWS)
 def _record_at(job: Job, address: int) -> tuple[Any, Record]:
     """Return the id that a document has in the input, and its record as an original."""
-    given, values = _unpack(*job.row_at("fingerprint", "SELECT record FROM stored WHERE address = ?", address))
+    given, values = _unpack(*job.row_at("fingerprint", "record FROM stored", address))
     return given, Record(*values)
 
 
@@ -408,7 +406,7 @@ def _link(decision: Decision, candidates: dict[bytes, int]) -> tuple[int | None,
     if decision.match is None or decision.verdict.match is None:  # what is boilerplate is no copy of its match
         return None, False, None, False
     pair = copy(decision.match.pair)
-    pair.old = replace(pair.old, kept_share_parts=WHOLE_TEXT - 1)
+    pair.old = replace(pair.old, kept_share_parts=WHOLE_TEXT - 1)  # as if it were dropped
     share = pair.share if decision.verdict.would_drop else None
     is_guarded = decision.verdict.would_drop and any_applies(NOT_DROPPED, pair)
     return candidates[pair.key], decision.record.original != pair.new.original, share, is_guarded
@@ -464,8 +462,8 @@ def _original(job: Job, judge: Judge, known: dict[int, tuple[int, int]], address
     ``known`` has what was found before.
     """
     copies = []
-    query = "SELECT is_copy, match, share, is_guarded FROM verdicts WHERE address = ?"
-    while address not in known and (link := job.row_at("decide", query, address))[0]:
+    columns = "is_copy, match, share, is_guarded FROM verdicts"
+    while address not in known and (link := job.row_at("decide", columns, address))[0]:
         copies.append((address, *link[2:]))
         address = link[1]
     original, parts = known.get(address, (address, WHOLE_TEXT))
