@@ -155,8 +155,12 @@ def _run_on_cluster(options: Options, values: Values) -> int:
         raise InputError("--cluster needs files, and a folder for the output: -O FOLDER")
     if missing := [path for path in options.input if not path.is_file()]:
         raise InputError(f"{missing[0]}: is no file")
-    suffix = "parquet" if options.parquet else "jsonl"
-    job = cluster.job_of(settings, [path.resolve() for path in options.input], options.output.resolve(), suffix)
+    job = cluster.job_of(
+        settings,
+        [path.resolve() for path in options.input],
+        options.output.resolve(),
+        "parquet" if options.parquet else "jsonl",
+    )
     start = time.perf_counter()
     with cluster.connected(options.cluster, options.workers) as client:
         print_error(f"Dask shows its progress at {client.dashboard_link}")
