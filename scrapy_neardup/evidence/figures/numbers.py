@@ -29,7 +29,10 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.text.folding import fold
 
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u1361-\u1368\u2000-\u2bff\u3000-\u3004！？]"
+_LETTERS = (
+    r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
+    r"\u104a\u104b\u1361-\u1368\u17d4\u17d5\u2000-\u2bff\u3000-\u3004！？]"
+)
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters.
@@ -54,7 +57,7 @@ _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
-_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।።", LINE_END), **dict.fromkeys(",،、", COMMA)}
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।።။។", LINE_END), **dict.fromkeys(",،、", COMMA)}
 _NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
 _TOKEN = re.compile(
     # A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some
