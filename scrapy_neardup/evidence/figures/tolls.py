@@ -27,6 +27,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     FIGURE,
     IDEOGRAPHS,
     MONTHS,
+    READ_AS,
     WORDS,
     all_languages,
     language_of,
@@ -70,7 +71,6 @@ _WITH_CUE: dict[int, str] = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-_READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
 _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -135,7 +135,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_people: bool = False) -> list[Toll]:
     """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
     language = language or language_of(number_tokens(text)[0])
-    language = _READ_AS.get(language, language)
+    language = READ_AS.get(language, language)
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
     rest = iter(printed)
