@@ -40,7 +40,7 @@ _LONGEST_SUM = 12  # tokens between two parts of a sum
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
-_PAUSES = frozenset((LINE_END, COMMA, *MARKS))
+_PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
 
 
 def around(words: Sequence[str], each: Placed) -> str:
