@@ -45,17 +45,18 @@ def note(ledger: Ledger, tolls: Sequence[Toll], owner: bytes, document: bytes, t
 
     ``time`` is that of the document, in Unix seconds. Of several values of a kind the first one counts.
     """
+    blank = PrintedFigure(0, 0, 0, "exact", False, owner, document, time)
     for kind in dict.fromkeys(each.kind for each in tolls):
-        found = [each for each in tolls if each.kind == kind]
-        _note_kind(ledger, found, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
+        _note_kind(ledger, [each for each in tolls if each.kind == kind], blank._replace(kind=kind))
     ledger.printed = sorted(ledger.printed, key=_order)[-MOST_PRINTED:]
 
 
 def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> None:
     """Note what a document prints of one kind, unless its owner has said the same before."""
     own = [each for each in ledger.printed if each.owner == blank.owner and each.kind == blank.kind]
-    before = (each for each in own if each.time <= blank.time and each.document != blank.document)
-    earlier = max(before, key=_order, default=None)
+    earlier = max(
+        (each for each in own if each.time <= blank.time and each.document != blank.document), key=_order, default=None
+    )
     new = _printed(tolls, earlier, blank)
     is_repeated = earlier is not None and new is not None and new.value == earlier.value
     if new is not None and new not in own and (new.is_correction or not is_repeated):
@@ -130,9 +131,8 @@ def against(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
     low, high = _span(state)
     supporters = {each.owner: each.time for each in supporters_of(ledger, state)}
     since = min(supporters.values(), default=state.time)
-    newest = newest_of_owners(ledger, state.kind)
-    others = [each for each in newest if each.owner not in supporters and each.time > since]
-    spans = [(each, *_span(each)) for each in others]
+    later = [each for each in newest_of_owners(ledger, state.kind) if each.time > since]
+    spans = [(each, *_span(each)) for each in later if each.owner not in supporters]
     return [each for each, least, most in spans if state.kind == FigureKind.SCORE or least > high or most < low]
 
 

@@ -52,7 +52,7 @@ _REWRITTEN = (
     ("ร้อยละ", re.compile("ร้อยละ ?(?=[0-9])"), " %"),
     (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
 )
-_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
+_USUAL = str.maketrans({"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"})
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -101,9 +101,7 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
         if sign in text:
             text = pattern.sub(usual, text)
     if not text.isascii() and _UNUSUAL.search(text):
-        for sign, usual in _USUAL.items():
-            text = text.replace(sign, usual)
-        text = with_digits(text)
+        text = with_digits(text.translate(_USUAL))
     if "/" in text or "www." in text:
         text = _ADDRESS.sub(" ", text)
     text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text).casefold()
