@@ -116,6 +116,11 @@ def meaning_of(word: str) -> Meaning | None:
     return meaning_of(word[prefix.end() :]) if prefix else None
 
 
+def kinds_told(words: Iterable[str]) -> set[FigureKind]:
+    """Return what folded words say that is counted."""
+    return {meaning.kind for meaning in filter(None, map(meaning_of, words))}
+
+
 class Counted(NamedTuple):
     """The kind of a figure, and the word that says so: its place behind the figure, and how many words away it is."""
 

@@ -15,6 +15,7 @@ from scrapy_neardup.evidence.figures.counted import (
     SILENT,
     FigureKind,
     Meaning,
+    kinds_told,
     meaning_of,
     nearest_meaning,
 )
@@ -247,7 +248,7 @@ def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tu
     }
     is_of_words = not kinds - {FigureKind.VICTIMS}
     if is_of_words:
-        kinds = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, words)))}
+        kinds = {*kinds_told(filter(cues.says["harm"].search, words))}
     kinds -= {FigureKind.VICTIMS}
     kind = min(kinds) if len(kinds) == 1 else subject
     return kind, is_of_words and kind == subject

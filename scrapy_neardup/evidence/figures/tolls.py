@@ -20,7 +20,7 @@ from scrapy_neardup.evidence.figures.counted import (
     FigureKind,
     is_of_page,
     kind_of,
-    meaning_of,
+    kinds_told,
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
@@ -138,11 +138,11 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     newest_year = max(_YEARS.findall(text), default="")
     rest = iter(printed)
     title = next(rest)
-    of_title = {meaning.kind for meaning in filter(None, map(meaning_of, _WORD.findall(title[1])))}
-    topic = min(of_title) if len(of_title) == 1 else 0  # the one kind of which the title tells
+    of_title = kinds_told(_WORD.findall(title[1]))
+    topic = min(of_title, default=0) * (len(of_title) == 1)  # the one kind of which the title tells
     read = (_read(*each, language, cues, newest_year, topic, of_people=of_people) for each in chain([title], rest))
     head = _head_of(read)
-    of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
+    of_head = kinds_told(word for each in head for word in each.words)
     lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
     told: list[Toll] = []
     before = head[0]
@@ -178,7 +178,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 
     They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
     """
-    if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
+    if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()))):
         return []
     # "40 feared dead" is no toll, but tells the event
     head = _FEARED.sub("", fold(f"{title}\n{text[:_LONGEST]}").casefold())
@@ -190,14 +190,10 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     return sorted(each for each in told.items() if each[0] in _HARM)
 
 
-def _tells_harm(words: Iterable[str]) -> bool:
-    return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
-
-
 def _counts_harm(folded: str) -> bool:
     words = _WORD.findall(folded)
     has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(words)
-    return bool(has_number) and _tells_harm(words)
+    return bool(has_number) and not _HARM.isdisjoint(kinds_told(words))
 
 
 @lru_cache(maxsize=1)
