@@ -13,6 +13,7 @@ from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
+from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
 from scrapy_neardup.evidence.page_lines import (
     BothTexts,
     Side,
@@ -252,7 +253,8 @@ def _partners(
     is_like = counts_alone or (equal >= NEAR * longest and not is_title)
     differences += _of_whole_sentence(places, known.language, is_asked=is_like and not differences)
     words = max(1, len(new))
-    if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
+    is_unread = known.language not in READ_LANGUAGES and equal < NEAR * longest  # nobody knows its numbers
+    if not (differences or is_title) and (is_unread or _is_partner_by_accident(new, old, places, known)):
         return Sentence(aligned.text, "", words, 0)
     return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
 

@@ -18,6 +18,7 @@ _CREDIT = re.compile(
     r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b"
     r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
 )
+_UNMARKED = re.compile("[\u0e01-\u0eff][\u0e01-\u0eff ]{29}$")  # Thai and Lao have no full stops
 _QUOTES = re.compile('["„“”«»]')
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
@@ -57,7 +58,7 @@ def is_quotable(sentence: str) -> bool:
     """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
     is_whole = (
-        sentence.endswith(SENTENCE_ENDS)
+        (sentence.endswith(SENTENCE_ENDS) or _UNMARKED.search(sentence) is not None)
         and not sentence.endswith((":", ";", "…", "..."))
         and not sentence[:1].islower()
     )

@@ -1,15 +1,16 @@
 """The ledger of a story: who printed which figure when, and which value counts now.
 
 The *state* of a kind of figure is its newest value that enough owners print: a third of the story's owners, two at
-least, and six are always enough. Each owner counts with the newest value that it prints. A number of people that falls
-needs the majority of all owners that print this kind, or a page that says that it corrects.
+least, and six are always enough. Each owner counts with the newest value that it prints, and with a greater number of
+dead or hurt that it has not corrected. A number of people that falls needs the majority of all owners that print this
+kind, or a page that says that it corrects.
 
 Times decide what is newest, not the order in which pages are crawled: a crawl reads front pages newest first.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import Toll
@@ -26,6 +27,7 @@ MOST_PRINTED = 240
 # How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind.
 MOST_STATES = 64
 
+_RISING = (FigureKind.DEAD, FigureKind.INJURED)  # numbers that do not fall
 _ABOUT = 0.1  # "about 50" is no other number than 54
 
 
@@ -43,17 +45,18 @@ def note(ledger: Ledger, tolls: Sequence[Toll], owner: bytes, document: bytes, t
 
     ``time`` is that of the document, in Unix seconds. Of several values of a kind the first one counts.
     """
+    blank = PrintedFigure(0, 0, 0, "exact", False, owner, document, time)
     for kind in dict.fromkeys(each.kind for each in tolls):
-        found = [each for each in tolls if each.kind == kind]
-        _note_kind(ledger, found, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
+        _note_kind(ledger, [each for each in tolls if each.kind == kind], blank._replace(kind=kind))
     ledger.printed = sorted(ledger.printed, key=_order)[-MOST_PRINTED:]
 
 
 def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> None:
     """Note what a document prints of one kind, unless its owner has said the same before."""
     own = [each for each in ledger.printed if each.owner == blank.owner and each.kind == blank.kind]
-    before = (each for each in own if each.time <= blank.time and each.document != blank.document)
-    earlier = max(before, key=_order, default=None)
+    earlier = max(
+        (each for each in own if each.time <= blank.time and each.document != blank.document), key=_order, default=None
+    )
     new = _printed(tolls, earlier, blank)
     is_repeated = earlier is not None and new is not None and new.value == earlier.value
     if new is not None and new not in own and (new.is_correction or not is_repeated):
@@ -106,7 +109,7 @@ def update_states(ledger: Ledger, sources: int) -> bool:
     """
     last, before = ledger.current, ledger.changed
     for kind in sorted({each.kind for each in ledger.printed}):
-        state = _next_state(last.get(kind), newest_of_owners(ledger, kind), sources_needed(sources))
+        state = _next_state(last.get(kind), _counted(ledger, kind), sources_needed(sources))
         if state is not None and (kind not in last or state.value != last[kind].value):
             ledger.states = [*ledger.states, state]
             ledger.changed += 1
@@ -117,7 +120,7 @@ def update_states(ledger: Ledger, sources: int) -> bool:
 
 def supporters_of(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
     """Return what the owners print that agree with a state, by time."""
-    return [each for each in newest_of_owners(ledger, state.kind) if each.value == state.value]
+    return [each for each in _counted(ledger, state.kind) if each.value == state.value]
 
 
 def against(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
@@ -126,9 +129,10 @@ def against(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
     "At least 4" does not contradict 12. Who printed another value before that has not been read since.
     """
     low, high = _span(state)
-    since = min((each.time for each in supporters_of(ledger, state)), default=state.time)
-    others = [each for each in newest_of_owners(ledger, state.kind) if each.value != state.value and each.time > since]
-    spans = [(each, *_span(each)) for each in others]
+    supporters = {each.owner: each.time for each in supporters_of(ledger, state)}
+    since = min(supporters.values(), default=state.time)
+    later = [each for each in newest_of_owners(ledger, state.kind) if each.time > since]
+    spans = [(each, *_span(each)) for each in later if each.owner not in supporters]
     return [each for each, least, most in spans if state.kind == FigureKind.SCORE or least > high or most < low]
 
 
@@ -140,6 +144,23 @@ def newest_of_owners(ledger: Ledger, kind: int) -> list[PrintedFigure]:
         if known is None or known.value != each.value or each.is_correction:
             current[each.owner] = each
     return sorted(current.values(), key=_order)
+
+
+def _counted(ledger: Ledger, kind: int) -> list[PrintedFigure]:
+    """Return the values with which owners count: the newest, and a greater number of the dead or hurt that one printed.
+
+    A paper that has told a new toll may still put out a page with the old one.
+    """
+    newest = {each.owner: each for each in newest_of_owners(ledger, kind)}
+    earlier = [
+        each
+        for each in ledger.printed
+        if each.kind == kind
+        and kind in _RISING
+        and not newest[each.owner].is_correction
+        and each.low > newest[each.owner].low
+    ]
+    return sorted((*newest.values(), *earlier), key=_order)
 
 
 def _order(printed: PrintedFigure) -> tuple[int, float]:
@@ -154,13 +175,13 @@ def _span(printed: PrintedFigure) -> tuple[float, float]:
     return printed.low, math.inf if printed.high is None else printed.high
 
 
-def _next_state(state: PrintedFigure | None, current: Iterable[PrintedFigure], needed: int) -> PrintedFigure | None:
+def _next_state(state: PrintedFigure | None, current: Sequence[PrintedFigure], needed: int) -> PrintedFigure | None:
     """Return the newest value that enough owners print, of those that may follow the state."""
     owners: defaultdict[tuple[float, float], list[PrintedFigure]] = defaultdict(list)
-    for each in sorted(current, key=_order):
+    for each in current:
         owners[each.value].append(each)
     enough = [each for each in owners.values() if len(each) >= needed]
-    all_owners = sum(map(len, owners.values()))
+    all_owners = len({each.owner for each in current})
     for found in sorted(enough, key=lambda found: (-found[needed - 1].time, -found[0].low)):
         if state is None or found[0].value == state.value:
             return found[0]

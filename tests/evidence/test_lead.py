@@ -26,6 +26,8 @@ SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with 
         (HEADLINE, f"Last month another ferry floated free off Brackwater.\n{SENTENCE}", SENTENCE),
         (HEADLINE, f"“The old ferry of Brackwater floats free, and we are glad.\n{SENTENCE}", SENTENCE),
         ("", f"By Jane Doe\n{SENTENCE}", SENTENCE),
+        ("", "በሸለቆው የመሬት መንሸራተት ሰዎች ሞተው ተገኙ።", "በሸለቆው የመሬት መንሸራተት ሰዎች ሞተው ተገኙ።"),
+        ("", "เจ้าหน้าที่พบผู้เสียชีวิตในตลาดที่ถูกไฟไหม้", "เจ้าหน้าที่พบผู้เสียชีวิตในตลาดที่ถูกไฟไหม้"),
     ],
 )
 def test_a_lead_is_a_sentence_that_tells_what_the_headline_says(headline: str, text: str, lead: str) -> None:

@@ -128,6 +128,14 @@ def test_an_owner_counts_with_the_newest_value_that_it_prints() -> None:
     assert story.state.document == (3).to_bytes(8, "big"), "the first page that prints it"
 
 
+def test_a_page_with_its_old_toll_does_not_take_the_new_one_of_an_owner_back() -> None:
+    story = Story(4).dead("a", 12).dead("b", 12).dead("a", 13).dead("a", 12).dead("c", 13)
+    assert story.states == ["12", "13"]
+    assert [each.owner[:1] for each in supporters_of(story.ledger, story.state)] == [b"a", b"c"]
+    corrected = Story(4).dead("a", 13).prints("a", "Correction: 12 people died, not 13,").dead("c", 13)
+    assert corrected.states == []
+
+
 def test_of_two_values_of_one_second_the_greater_one_is_the_newer() -> None:
     assert Story(2).dead("a", 16, time=1).dead("a", 14, time=1).dead("b", 16, time=2).states == ["16"]
 

@@ -116,6 +116,11 @@ def meaning_of(word: str) -> Meaning | None:
     return meaning_of(word[prefix.end() :]) if prefix else None
 
 
+def kinds_told(words: Iterable[str]) -> set[FigureKind]:
+    """Return what folded words say that is counted."""
+    return {meaning.kind for meaning in filter(None, map(meaning_of, words))}
+
+
 class Counted(NamedTuple):
     """The kind of a figure, and the word that says so: its place behind the figure, and how many words away it is."""
 
@@ -205,8 +210,8 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
     # words behind the number
-    reach = 2 + people * (meaning.kind is not FigureKind.HOMES)  # "4 people lost their houses"
-    reach += meaning in _OF_DISEASES  # "six new measles infections"
+    # "4 people lost their houses", "six new measles infections"
+    reach = 2 + people * (meaning.kind is not FigureKind.HOMES) + (meaning in _OF_DISEASES)
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
         reach = 7

@@ -31,7 +31,7 @@ from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
 MAX_CHARACTERS = 60_000
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
-SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
+SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।።။។…")
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
 

@@ -41,6 +41,10 @@ def read_table(name: str) -> Any:
 # What is known of each language, by its ISO 639-1 code.
 TABLES: dict[str, Any] = {name: read_table(f"figures/languages/{name}.json") for name in LANGUAGES}
 
+# Languages whose tolls are read by the table of a close one, by their codes.
+READ_AS = {"pcm": "en", "no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}
+READ_LANGUAGES = frozenset(("", *TABLES, *READ_AS))  # "" is that of a text whose language is not known
+
 
 def words_by_role(section: str) -> dict[str, list[str]]:
     """Return the words of a section of all tables, by their role."""

@@ -29,7 +29,10 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.text.folding import fold
 
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u1361-\u1368\u2000-\u2bff\u3000-\u3004！？]"
+_LETTERS = (
+    r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
+    r"\u104a\u104b\u1361-\u1368\u17d4\u17d5\u2000-\u2bff\u3000-\u3004！？]"
+)
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters.
@@ -49,12 +52,12 @@ _REWRITTEN = (
     ("ร้อยละ", re.compile("ร้อยละ ?(?=[0-9])"), " %"),
     (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
 )
-_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
+_USUAL = str.maketrans({"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"})
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
-_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।።", LINE_END), **dict.fromkeys(",،、", COMMA)}
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।።။។", LINE_END), **dict.fromkeys(",،、", COMMA)}
 _NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
 _TOKEN = re.compile(
     # A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some
@@ -98,9 +101,7 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
         if sign in text:
             text = pattern.sub(usual, text)
     if not text.isascii() and _UNUSUAL.search(text):
-        for sign, usual in _USUAL.items():
-            text = text.replace(sign, usual)
-        text = with_digits(text)
+        text = with_digits(text.translate(_USUAL))
     if "/" in text or "www." in text:
         text = _ADDRESS.sub(" ", text)
     text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text).casefold()

@@ -15,6 +15,7 @@ from scrapy_neardup.evidence.figures.counted import (
     SILENT,
     FigureKind,
     Meaning,
+    kinds_told,
     meaning_of,
     nearest_meaning,
 )
@@ -30,7 +31,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
-_REACH = 6  # tokens on either side of a figure that may bound it
+_REACH = 8  # tokens on either side of a figure that may bound it
 _GAP = 2  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
@@ -40,7 +41,7 @@ _LONGEST_SUM = 12  # tokens between two parts of a sum
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
-_PAUSES = frozenset((LINE_END, COMMA, *MARKS))
+_PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
 
 
 def around(words: Sequence[str], each: Placed) -> str:
@@ -138,14 +139,19 @@ def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
-    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
+    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed".
+
+    Of several numbers of homes some are ruins and others damaged.
+    """
     parts = []
     for one, other in pairwise(placed):
         between = [word for word in words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
         kinds = {one.figure.kind, other.figure.kind}
-        is_sum = is_joined and not any(map(meaning_of, between))
-        if is_sum and other.figure.value != "0" and (len(kinds) == 1 or kinds & {0, PEOPLE}):
+        is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
+        is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
+        is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
+        if is_sum or (kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added):
             parts += [one, other]
     return parts
 
@@ -242,7 +248,7 @@ def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tu
     }
     is_of_words = not kinds - {FigureKind.VICTIMS}
     if is_of_words:
-        kinds = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, words)))}
+        kinds = {*kinds_told(filter(cues.says["harm"].search, words))}
     kinds -= {FigureKind.VICTIMS}
     kind = min(kinds) if len(kinds) == 1 else subject
     return kind, is_of_words and kind == subject

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, meaning_of
+from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, kinds_told
 from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
@@ -87,12 +87,11 @@ def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
     # "die" is an article in German
-    said = map(meaning_of, filter(cues.says["harm"].search, clause))
-    return any(meaning.kind is FigureKind.DEAD for meaning in filter(None, said))
+    return FigureKind.DEAD in kinds_told(filter(cues.says["harm"].search, clause))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:
     """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
-    told = {meaning.kind for meaning in filter(None, map(meaning_of, filter(cues.says["harm"].search, before)))}
+    told = kinds_told(filter(cues.says["harm"].search, before))
     places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
     return kind is not FigureKind.DEAD and not told <= {kind, *places}

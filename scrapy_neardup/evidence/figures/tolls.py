@@ -20,13 +20,14 @@ from scrapy_neardup.evidence.figures.counted import (
     FigureKind,
     is_of_page,
     kind_of,
-    meaning_of,
+    kinds_told,
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
     FIGURE,
     IDEOGRAPHS,
     MONTHS,
+    READ_AS,
     WORDS,
     all_languages,
     language_of,
@@ -70,14 +71,11 @@ _WITH_CUE: dict[int, str] = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-_READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
-_YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
 _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
-_TIME = re.compile(r"(?<![0-9])[0-2]?[0-9][.:][0-5][0-9](?: uhr| wib| h)?(?= ?[:|-])")  # of a live report
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
@@ -135,15 +133,16 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_people: bool = False) -> list[Toll]:
     """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
     language = language or language_of(number_tokens(text)[0])
-    language = _READ_AS.get(language, language)
+    language = READ_AS.get(language, language)
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
     rest = iter(printed)
     title = next(rest)
-    topic = _topic_of(title[1])
+    of_title = kinds_told(_WORD.findall(title[1]))
+    topic = min(of_title, default=0) * (len(of_title) == 1)  # the one kind of which the title tells
     read = (_read(*each, language, cues, newest_year, topic, of_people=of_people) for each in chain([title], rest))
     head = _head_of(read)
-    of_head = {meaning.kind for each in head for meaning in filter(None, map(meaning_of, each.words))}
+    of_head = kinds_told(word for each in head for word in each.words)
     lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
     told: list[Toll] = []
     before = head[0]
@@ -158,12 +157,6 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             )
     is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
-
-
-def _topic_of(title: str) -> int:
-    """Return the one kind of which the words of a folded title tell, or 0."""
-    kinds = {meaning.kind for meaning in filter(None, map(meaning_of, _WORD.findall(title)))}
-    return min(kinds) if len(kinds) == 1 else 0
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
@@ -185,7 +178,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 
     They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
     """
-    if not _tells_harm(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())):
+    if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()))):
         return []
     # "40 feared dead" is no toll, but tells the event
     head = _FEARED.sub("", fold(f"{title}\n{text[:_LONGEST]}").casefold())
@@ -197,14 +190,10 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     return sorted(each for each in told.items() if each[0] in _HARM)
 
 
-def _tells_harm(words: Iterable[str]) -> bool:
-    return any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, words)))
-
-
 def _counts_harm(folded: str) -> bool:
     words = _WORD.findall(folded)
     has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(words)
-    return bool(has_number) and _tells_harm(words)
+    return bool(has_number) and not _HARM.isdisjoint(kinds_told(words))
 
 
 @lru_cache(maxsize=1)
@@ -232,7 +221,7 @@ def _read(
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(printed):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
-    folded = _RANGE.sub(_as_range, _TIME.sub("", _SPLIT.sub(_as_one, printed)))
+    folded = _RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed))
     if cues.says["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
             folded = cues.says[phrase].sub(replacement, folded)
@@ -265,7 +254,7 @@ def _as_range(found: re.Match[str]) -> str:
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
     """Decide whether a sentence names a month or a year without a day, or a day of an earlier year."""
     for place, (word, token) in enumerate(zip(words, tokens, strict=True)):
-        is_year = token == "" and _YEAR.match(word) is not None
+        is_year = token == "" and _YEARS.match(word) is not None
         if is_year or (word in MONTHS and token == word):
             beside = (*range(max(0, place - 3), place), *range(place + 1, min(place + 3, len(words))))
             is_day = any(tokens[each] != FIGURE and _DAY.match(words[each]) for each in beside)
@@ -334,7 +323,9 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
             continue
         adds = kind is FigureKind.DEAD and each.figure.kind == FigureKind.INJURED  # "two of the injured died"
         adds |= is_more(sentence.words, each, cues)
-        is_part = each in parts or _is_part(kind, kinds, said, cues, is_other=adds and bool(kinds))
+        # "Four were shot, and another two were killed"; "Smith and two others"
+        is_part = each in parts or (adds and kinds == {kind})
+        is_part |= not kinds and cues.says["with others"].search(said) is not None
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             bounds = _bounds(each, low, said, cues)
@@ -342,13 +333,6 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
                 kind, *bounds, is_increment, sentence.is_correction, each.mark in ("xxfirst", "xxone"), sentence.text
             )
         kinds.add(kind)
-
-
-def _is_part(kind: int, kinds: AbstractSet[int], said: str, cues: Cues, *, is_other: bool) -> bool:
-    """Decide whether a figure is a part: "Four were shot, and another two were killed"; "Smith and two others"."""
-    if is_other:
-        return kinds <= {kind}
-    return not kinds and cues.says["with others"].search(said) is not None
 
 
 def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
