@@ -122,11 +122,9 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
     is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
     if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
-    if any(each.kind in FIRM and not known.has(each) for each in tokens):
-        return False
-    if len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known):
-        return True
-    return known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
+    is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
+    is_credit = is_byline or (len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known))
+    return is_credit and all(each.kind not in FIRM or known.has(each) for each in tokens)
 
 
 def may_be_of_page(aligned: Aligned) -> bool:
