@@ -51,9 +51,15 @@ class Sentence(NamedTuple):
     is_title: bool = False
 
     @property
-    def is_new(self) -> bool:
-        """Return whether the old text does not have this sentence in any wording."""
-        return self.words > 0 and not self.partner and not self.is_title
+    def differs(self) -> bool:
+        """Return whether the old text does not say this in any wording.
+
+        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
+        the rest of it is equal.
+        """
+        if self.is_title:
+            return any(each.kind in FIRM or each.is_alone for each in self.differences)
+        return bool(self.differences) or (self.words > 0 and not self.partner)
 
     @property
     def shown(self) -> str:
@@ -69,8 +75,9 @@ class Comparison:
     """
 
     def __init__(self, new: Side, old: Side, learned: tuple[str, ...] = ()) -> None:
-        texts = f"{new.title}\n{new.text}", f"{old.title}\n{old.text}"
-        self._read, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)
+        self._read, olds, *lines = read_sentences(
+            f"{new.title}\n{new.text}", f"{old.title}\n{old.text}", *learned, longest=LONGEST
+        )
         olds = without_teasers(olds, bool(old.title))
         self._has_title = bool(new.title)
         self._cells = _cells(olds)
@@ -90,9 +97,6 @@ class Comparison:
             self._compared[number] = self._compare(number)
         return self._compared[number]
 
-    def _each(self) -> Iterator[Sentence]:
-        return map(self._at, range(len(self._aligned)))
-
     def _compare(self, number: int) -> Sentence:
         each = self._aligned[number]
         is_title = self._has_title and number == 0
@@ -106,9 +110,9 @@ class Comparison:
             return Sentence(each.text, each.partner, each.words, each.words, is_title=is_title)
         return _compared(each, self._known, number, is_title=is_title)
 
-    @cached_property
-    def sentences(self) -> list[Sentence]:
-        return [*self._each()]
+    @property
+    def sentences(self) -> Iterator[Sentence]:
+        return map(self._at, range(len(self._aligned)))
 
     @cached_property
     def share(self) -> float:
@@ -129,21 +133,17 @@ class Comparison:
     @cached_property
     def held_beginnings(self) -> float:
         """Return the share of the first two sentences that the other text holds, the mean of both texts."""
-        lines = (each for each in self._each() if each.words and not each.is_title)
+        lines = (each for each in self.sentences if each.words and not each.is_title)
         return (_share_held([*islice(lines, HEAD - 1)]) + self._held_head_of_old) / 2
 
     @property
     def first_new_statement(self) -> Sentence | None:
-        """Return the first sentence that says what the old text does not say, None if there is none.
-
-        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
-        the rest of it is equal.
-        """
+        """Return the first sentence that says what the old text does not say, None if there is none."""
         return next(self.differing, None)
 
     @property
     def differing(self) -> Iterator[Sentence]:
-        return (each for each in self.sentences if each.is_new or any(_counted(each)))
+        return (each for each in self.sentences if each.differs)
 
     @property
     def has_other_names(self) -> bool:
@@ -151,7 +151,7 @@ class Comparison:
 
         A text that still has the old name elsewhere was edited, and is no form.
         """
-        if not self._count_other_names(islice(self._each(), HEAD)) or self.share < FORM:
+        if not self._count_other_names(islice(self.sentences, HEAD)) or self.share < FORM:
             return False
         return self._count_other_names(self.sentences) > 1 or self.has_other_figures
 
@@ -183,10 +183,6 @@ compare = lru_cache(4)(Comparison)  # several candidates may have been dropped a
 def _share_held(sentences: Sequence[Sentence | Aligned]) -> float:
     """Return the share of the words of sentences that their partners have, in [0, 1]."""
     return sum(each.held for each in sentences) / max(1, sum(each.words for each in sentences))
-
-
-def _counted(sentence: Sentence) -> Iterable[Difference]:
-    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
@@ -240,7 +236,7 @@ def _partners(
     places, equal, has_moved = found
     longest = max(len(new), len(old))
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
-    counts_alone = is_alone and not _says_same(places, equal / longest, known, is_title=is_title)
+    counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
@@ -258,11 +254,12 @@ def _partners(
         for each in found_in_it
     ]
     is_like = counts_alone or (equal >= NEAR * longest and not is_title)
-    differences += _of_whole_sentence(places, known.language, is_asked=is_like and not differences)
-    words = max(1, len(new))
-    if not (differences or is_title) and _is_partner_by_accident(new, old, places, known):
-        return Sentence(aligned.text, "", words, 0)
-    return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
+    if is_like and not differences:
+        differences += _of_whole_sentence(places, known.language)
+    if differences or is_title or not _is_partner_by_accident(new, old, places, known):
+        held = min(held, len(new))
+        return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
+    return Sentence(aligned.text, "", len(new), 0)
 
 
 def _is_value(place: Place, gone: int, came: int) -> bool:
@@ -286,10 +283,8 @@ def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> boo
     return bool(places) and (is_one or is_only) and equal >= (HALF if is_like else NEAR)
 
 
-def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_title: bool) -> bool:
+def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
     """Decide whether a title, which each paper writes anew, has other words for what the text says."""
-    if not is_title:
-        return False
     place = places[0]
     is_told = all(each.kind == "word" and known.has(each) for each in place.came)
     is_toll = any(meaning_of(each.text) for each in (*place.gone, *place.came))
@@ -304,15 +299,13 @@ def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
     return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)
 
 
-def _of_whole_sentence(places: Sequence[Place], language: str, *, is_asked: bool) -> Iterator[Difference]:
+def _of_whole_sentence(places: Sequence[Place], language: str) -> Iterator[Difference]:
     """Yield what differs only if all places of an otherwise equal sentence are seen together: a verb, an opposite.
 
     "They also got one" and "only they got one" differ in two places. "Resigned" and "will resign" are two forms of one
     word, and so are "beat" and "was beaten by". The words and endings that tell these apart are in ``wording.json``, by
     language: words of the future, "by", "was", endings of the past, and those of the present and the future.
     """
-    if not is_asked:
-        return
     gone = [*chain.from_iterable(place.gone for place in places)]
     came = [*chain.from_iterable(place.came for place in places)]
     if differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language):

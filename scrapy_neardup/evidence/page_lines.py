@@ -69,21 +69,13 @@ class BothTexts:
         """Return False if many lines look like bylines: then the text is a list of names."""
         return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
 
-    @cached_property
-    def _words(self) -> frozenset[str]:
-        return words_of(self._text)
-
-    @cached_property
-    def _tokens(self) -> frozenset[str]:
-        return _texts_of_tokens(self._text, self._old_language)
-
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
-        if token.text in self._words:
+        if token.text in words_of(self._text):
             return True
         if token.kind == "name":
             return self.is_paper(token)
-        return token.kind in FIRM and token.text in self._tokens
+        return token.kind in FIRM and token.text in _texts_of_tokens(self._text, self._old_language)
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""

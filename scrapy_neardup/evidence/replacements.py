@@ -82,8 +82,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
 def _is_one_share(place: Place) -> bool:
     """Decide whether the old and the new words are one share: "a third", "1/3"; "half", "50%"."""
-    share = _share_of(place.gone)
-    return share != "" and share == _share_of(place.came)
+    return "" != _share_of(place.gone) == _share_of(place.came)
 
 
 def _share_of(tokens: Sequence[Token]) -> str:

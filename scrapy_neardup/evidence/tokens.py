@@ -25,7 +25,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.text.words import FIRST_WITHOUT_SPACES, WITHOUT_SPACES
+from scrapy_neardup.text.words import WITHOUT_SPACES
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
 
@@ -323,7 +323,7 @@ def _words_by_case(text: str) -> tuple[set[str], set[str]]:
 
 def is_unspaced(token: Token) -> bool:
     """Return whether a token is of a script without spaces."""
-    return token.text >= FIRST_WITHOUT_SPACES and re.match(WITHOUT_SPACES, token.text) is not None
+    return token.text >= FIRST_SYLLABIC and re.match(WITHOUT_SPACES, token.text) is not None
 
 
 def say_nothing(tokens: Sequence[Token]) -> bool:

@@ -150,8 +150,7 @@ class Match:
 
         The most similar first, also by resemblance: with such a version figures and kind are best compared.
         """
-        pair = self.pair
-        return -(self.topic_score or (pair.resemblance + pair.share) / 2), pair.age_rank
+        return -(self.topic_score or (self.pair.resemblance + self.pair.share) / 2), self.pair.age_rank
 
     @property
     def kept_share(self) -> float:

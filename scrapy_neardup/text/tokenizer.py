@@ -17,7 +17,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.text.folding import CODE_POINTS, CharacterTables, code_points, fold
-from scrapy_neardup.text.words import FIRST_WITHOUT_SPACES, WITHOUT_SPACES
+from scrapy_neardup.text.words import WITHOUT_SPACES
 
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
@@ -49,7 +49,7 @@ def _entries(character: str) -> tuple[int, int]:
     is_word = character.isalnum() or character == "_"
     is_mark = unicodedata.category(character) in ("Mn", "Mc")
     kinds = (
-        (UNSPACED, character >= FIRST_WITHOUT_SPACES and re.match(WITHOUT_SPACES, character)),
+        (UNSPACED, character >= "\u0e00" and re.match(WITHOUT_SPACES, character)),
         (WORD, is_word),
         (MARK, is_mark),
     )

@@ -7,7 +7,6 @@ from scrapy_neardup.document import MOST_CHARACTERS
 _WORD = re.compile(r"\w")
 # A pattern, which takes 2 ms to compile: only texts with such letters need it.
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
-FIRST_WITHOUT_SPACES = "\u0e00"
 WITHOUT_SPACES = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-\ua9ff\uaa60-\uaa7f"
     "\u3005-\u3007\u3031-\u3035\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
