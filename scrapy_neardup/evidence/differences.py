@@ -7,9 +7,8 @@ no list knows all words that change the news.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise, product
+from itertools import chain, islice, pairwise, product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
@@ -53,9 +52,15 @@ class Sentence(NamedTuple):
     is_title: bool = False
 
     @property
-    def is_new(self) -> bool:
-        """Return whether the old text does not have this sentence in any wording."""
-        return self.words > 0 and not self.partner and not self.is_title
+    def differs(self) -> bool:
+        """Return whether the old text does not say this in any wording.
+
+        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
+        the rest of it is equal.
+        """
+        if self.is_title:
+            return any(each.kind in FIRM or each.is_alone for each in self.differences)
+        return bool(self.differences) or (self.words > 0 and not self.partner)
 
     @property
     def shown(self) -> str:
@@ -63,13 +68,52 @@ class Sentence(NamedTuple):
         return "; ".join(f"{each.old} -> {each.new}" for each in self.differences) or self.text
 
 
-@dataclass(frozen=True)
 class Comparison:
-    """The sentences of a new text, its title first, as they compare with an old text of ``old_words`` words."""
+    """The sentences of a new text, its title first, as they compare with an old text of ``old_words`` words.
 
-    sentences: tuple[Sentence, ...]
-    old_words: int
-    held_head_of_old: float  # share of the first two sentences of the old text that the new one holds
+    Each is compared when it is first asked for, because the first ones tell of many candidates that they are no match.
+    ``learned`` are the lines of the new text that are boilerplate of its source.
+    """
+
+    def __init__(self, new: Side, old: Side, learned: tuple[str, ...] = ()) -> None:
+        self._read, olds, *lines = read_sentences(
+            f"{new.title}\n{new.text}", f"{old.title}\n{old.text}", *learned, longest=LONGEST
+        )
+        olds = without_teasers(olds, bool(old.title))
+        self._has_title = bool(new.title)
+        self._cells = _cells(olds)
+        self._left_out = {each.tokens for each in chain.from_iterable(lines)}
+        # First the titles, because a sentence of the text may count another thing.
+        of_titles = [each for each in align(self._read[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
+        self._aligned = of_titles + align(self._read, olds)[len(of_titles) :]
+        self._known = BothTexts(new, old, self._aligned[bool(new.title) :])
+        self._compared: dict[int, Sentence] = {}  # those that were asked for
+        body = olds[bool(old.title) :]
+        self.old_words = sum(len(each.tokens) for each in body)
+        # The share of the first two sentences of the old text that the new one holds.
+        self._held_head_of_old = _share_held(align(body[: HEAD - 1], self._read))
+
+    def _at(self, number: int) -> Sentence:
+        if number not in self._compared:
+            self._compared[number] = self._compare(number)
+        return self._compared[number]
+
+    def _compare(self, number: int) -> Sentence:
+        each = self._aligned[number]
+        is_title = self._has_title and number == 0
+        above = self._read[max(0, number - 1)]
+        cell = self._cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
+        if _is_other_cell(each.text, cell, above.text):
+            return Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),))
+        if self._read[number].tokens in self._left_out:
+            return Sentence(each.text, "", 0, 0)
+        if each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
+            return Sentence(each.text, each.partner, each.words, each.words, is_title=is_title)
+        return _compared(each, self._known, number, is_title=is_title)
+
+    @property
+    def sentences(self) -> Iterator[Sentence]:
+        return map(self._at, range(len(self._aligned)))
 
     @cached_property
     def share(self) -> float:
@@ -90,24 +134,17 @@ class Comparison:
     @cached_property
     def held_beginnings(self) -> float:
         """Return the share of the first two sentences that the other text holds, the mean of both texts."""
-        return (_share_held([each for each in self._lines if each.words][: HEAD - 1]) + self.held_head_of_old) / 2
+        lines = (each for each in self.sentences if each.words and not each.is_title)
+        return (_share_held([*islice(lines, HEAD - 1)]) + self._held_head_of_old) / 2
 
     @property
     def first_new_statement(self) -> Sentence | None:
-        """Return the first sentence that says what the old text does not say, None if there is none.
-
-        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
-        the rest of it is equal.
-        """
+        """Return the first sentence that says what the old text does not say, None if there is none."""
         return next(self.differing, None)
 
     @property
     def differing(self) -> Iterator[Sentence]:
-        return (each for each in self.sentences if each.is_new or any(_counted(each)))
-
-    @property
-    def differences(self) -> list[Difference]:
-        return [each for sentence in self.sentences for each in _counted(sentence)]
+        return (each for each in self.sentences if each.differs)
 
     @property
     def has_other_names(self) -> bool:
@@ -115,24 +152,22 @@ class Comparison:
 
         A text that still has the old name elsewhere was edited, and is no form.
         """
-        swapped = [
-            (number, each.old)
-            for number, sentence in enumerate(self.sentences)
-            for each in sentence.differences
-            if each.kind == "name" and each.is_swapped
-        ]
-        if not swapped:
+        if not self._count_other_names(islice(self.sentences, HEAD)) or self.share < FORM:
             return False
-        words = words_of("\n".join(each.text for each in self.sentences))
-        places = [number for number, old in swapped if not words_of(old) <= words]
-        is_in_head = bool(places) and places[0] < HEAD and self.share >= FORM
-        return is_in_head and (len(places) > 1 or self.has_other_figures)
+        return self._count_other_names(self.sentences) > 1 or self.has_other_figures
+
+    def _count_other_names(self, sentences: Iterable[Sentence]) -> int:
+        found = chain.from_iterable(each.differences for each in sentences)
+        swapped = [each.old for each in found if each.kind == "name" and each.is_swapped]
+        words = words_of("\n".join(each.text for each in self._read)) if swapped else frozenset()
+        return sum(not words_of(each) <= words for each in swapped)
 
     @property
     def has_other_figures(self) -> bool:
         """Return whether more than two figures have another value, as in the reports of two lottery draws."""
-        changed = [each for each in self.differences if each.kind == "number" and each.old and each.is_in_place]
-        return len(changed) > 2
+        reworded = (number for number, each in enumerate(self._aligned) if each.partner and each.partner != each.text)
+        found = chain.from_iterable(self._at(number).differences for number in reworded)
+        return sum(each.kind == "number" and each.old != "" and each.is_in_place for each in found) > 2
 
     @property
     def _lines(self) -> list[Sentence]:
@@ -143,43 +178,12 @@ class Comparison:
         return sum(each.held for each in self._lines)
 
 
+compare = lru_cache(4)(Comparison)  # several candidates may have been dropped as copies of one that was kept
+
+
 def _share_held(sentences: Sequence[Sentence | Aligned]) -> float:
     """Return the share of the words of sentences that their partners have, in [0, 1]."""
     return sum(each.held for each in sentences) / max(1, sum(each.words for each in sentences))
-
-
-def _counted(sentence: Sentence) -> Iterable[Difference]:
-    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
-
-
-@lru_cache(4)  # several candidates may have been dropped as copies of one that was kept
-def compare(new: Side, old: Side, learned: tuple[str, ...] = ()) -> Comparison:
-    """Compare two texts. ``learned`` are the lines of the new text that are boilerplate of its source."""
-    texts = f"{new.title}\n{new.text}", f"{old.title}\n{old.text}"
-    sentences, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)
-    olds = without_teasers(olds, bool(old.title))
-    old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
-    found = []
-    cells = _cells(olds)
-    left_out = {each.tokens for each in chain.from_iterable(lines)}
-    # First the titles, because a sentence of the text may count another thing.
-    of_titles = [each for each in align(sentences[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
-    aligned = of_titles + align(sentences, olds)[len(of_titles) :]
-    known = BothTexts(new, old, aligned[bool(new.title) :])
-    for number, each in enumerate(aligned):
-        is_title = bool(new.title) and number == 0
-        above = sentences[max(0, number - 1)]
-        cell = cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
-        if _is_other_cell(each.text, cell, above.text):
-            found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
-        elif sentences[number].tokens in left_out:
-            found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal and signs_of(each.text) == signs_of(each.partner):
-            found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
-        else:
-            found.append(_compared(each, known, number, is_title=is_title))
-    old_head = align(olds[bool(old.title) :][: HEAD - 1], sentences)
-    return Comparison(tuple(found), old_words, _share_held(old_head))
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
@@ -203,8 +207,7 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
 def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none."""
     is_asked = not is_title and may_be_of_page(aligned)
-    is_read = is_asked or is_title  # of a sentence without a partner only figures of such lines are asked for
-    if not aligned.partner and not is_read:
+    if not (aligned.partner or is_asked or is_title):
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
     if is_asked and is_line_of_page(aligned.text, new, known):
@@ -214,7 +217,8 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
         found = find_places(new, old, known.language, is_only=known.has_one_edit, has_names=bool(known.names))
         if found[1]:
             return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
-    unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
+    # Of a title only this counts; any other sentence that the old text does not have is new as a whole.
+    unknown = (each for each in new if is_title and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
     return Sentence(aligned.text, "", max(1, len(new)), 0, differences, is_title)
 
@@ -233,7 +237,7 @@ def _partners(
     places, equal, has_moved = found
     longest = max(len(new), len(old))
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
-    counts_alone = is_alone and not _says_same(places, equal / longest, known, is_title=is_title)
+    counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
     if may_have_dateline and places and places[0].is_dateline:
         held += len(places.pop(0).came)
@@ -251,12 +255,13 @@ def _partners(
         for each in found_in_it
     ]
     is_like = counts_alone or (equal >= NEAR * longest and not is_title)
-    differences += _of_whole_sentence(places, known.language, is_asked=is_like and not differences)
-    words = max(1, len(new))
+    if is_like and not differences:
+        differences += _of_whole_sentence(places, known.language)
     is_unread = known.language not in READ_LANGUAGES and equal < NEAR * longest  # nobody knows its numbers
-    if not (differences or is_title) and (is_unread or _is_partner_by_accident(new, old, places, known)):
-        return Sentence(aligned.text, "", words, 0)
-    return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
+    if differences or is_title or not (is_unread or _is_partner_by_accident(new, old, places, known)):
+        held = min(held, len(new))
+        return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
+    return Sentence(aligned.text, "", len(new), 0)
 
 
 def _is_value(place: Place, gone: int, came: int) -> bool:
@@ -280,10 +285,8 @@ def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> boo
     return bool(places) and (is_one or is_only) and equal >= (HALF if is_like else NEAR)
 
 
-def _says_same(places: Sequence[Place], equal: float, known: BothTexts, *, is_title: bool) -> bool:
+def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
     """Decide whether a title, which each paper writes anew, has other words for what the text says."""
-    if not is_title:
-        return False
     place = places[0]
     is_told = all(each.kind == "word" and known.has(each) for each in place.came)
     is_toll = any(meaning_of(each.text) for each in (*place.gone, *place.came))
@@ -298,15 +301,13 @@ def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
     return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)
 
 
-def _of_whole_sentence(places: Sequence[Place], language: str, *, is_asked: bool) -> Iterator[Difference]:
+def _of_whole_sentence(places: Sequence[Place], language: str) -> Iterator[Difference]:
     """Yield what differs only if all places of an otherwise equal sentence are seen together: a verb, an opposite.
 
     "They also got one" and "only they got one" differ in two places. "Resigned" and "will resign" are two forms of one
     word, and so are "beat" and "was beaten by". The words and endings that tell these apart are in ``wording.json``, by
     language: words of the future, "by", "was", endings of the past, and those of the present and the future.
     """
-    if not is_asked:
-        return
     gone = [*chain.from_iterable(place.gone for place in places)]
     came = [*chain.from_iterable(place.came for place in places)]
     if differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language):

@@ -69,21 +69,13 @@ class BothTexts:
         """Return False if many lines look like bylines: then the text is a list of names."""
         return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
 
-    @cached_property
-    def _words(self) -> frozenset[str]:
-        return words_of(self._text)
-
-    @cached_property
-    def _tokens(self) -> frozenset[str]:
-        return _texts_of_tokens(self._text, self._old_language)
-
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
-        if token.text in self._words:
+        if token.text in words_of(self._text):
             return True
         if token.kind == "name":
             return self.is_paper(token)
-        return token.kind in FIRM and token.text in self._tokens
+        return token.kind in FIRM and token.text in _texts_of_tokens(self._text, self._old_language)
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""
@@ -122,11 +114,9 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
     is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
     if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
-    if any(each.kind in FIRM and not known.has(each) for each in tokens):
-        return False
-    if len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known):
-        return True
-    return known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
+    is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
+    is_credit = is_byline or (len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known))
+    return is_credit and all(each.kind not in FIRM or known.has(each) for each in tokens)
 
 
 def may_be_of_page(aligned: Aligned) -> bool:

@@ -82,10 +82,12 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
 def _is_one_share(place: Place) -> bool:
     """Decide whether the old and the new words are one share: "a third", "1/3"; "half", "50%"."""
-    ones = (*ARTICLES, "1")
-    texts = ("".join(each.text for each in side if each.text not in ones) for side in (place.gone, place.came))
-    old, new = (_SHARES.get(text) or next((s.value for s in said_by(text) if s.of == "share"), "") for text in texts)
-    return old == new != ""
+    return "" != _share_of(place.gone) == _share_of(place.came)
+
+
+def _share_of(tokens: Sequence[Token]) -> str:
+    text = "".join(each.text for each in tokens if each.text not in ARTICLES and each.text != "1")
+    return _SHARES.get(text) or next((each.value for each in said_by(text) if each.of == "share"), "")
 
 
 def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_be_known: bool) -> Difference | None:
@@ -99,10 +101,14 @@ def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
     # What happened to people: "injured" in the place of "dead".
-    fates = [{each for each in said_in(side, "") if each.of == "fate"} for side in (olds, news)]
-    if all(fates) and fates[0] != fates[1]:
+    fates = _fates(olds)
+    if fates and _fates(news) not in (set(), fates):
         return Difference("word", printed_words(olds), printed_words(news))
     return None
+
+
+def _fates(tokens: Sequence[Token]) -> set[str]:
+    return {each.value for each in said_in(tokens, "") if each.of == "fate"}
 
 
 def _said(tokens: Sequence[Token]) -> list[Token]:
@@ -233,7 +239,7 @@ def _take_spellings(gone: list[Token], came: list[Token]) -> None:
 
 def _take_glued(some: list[Token], others: list[Token]) -> None:
     """Take words out that are written together in ``others`` and apart in ``some``, or only with their initials."""
-    glued = _glued(some)
+    glued = _glued(some) if others else []
     for token in list(others):
         may_be_short = token.says and token.kind not in FIRM
         for first, end, joined, initials in glued:

@@ -310,21 +310,20 @@ def signs_of(text: str) -> list[str]:
 
 def names_of(*texts: str) -> frozenset[str]:
     """Return the folded words that stand with a capital inside a sentence, and in no text with a small letter."""
-    capitals, small = (set[str]().union(*words) for words in zip(*map(_words_by_case, texts), strict=True))
-    return frozenset(word.replace("'", "") for word in capitals - small) - FUNCTION_WORDS
+    capitals, words = (set[str]().union(*each) for each in zip(*map(_words_by_case, texts), strict=True))
+    return frozenset(word.replace("'", "") for word in capitals - words) - FUNCTION_WORDS
 
 
 @lru_cache(32)  # new texts are often compared with the same old one
 def _words_by_case(text: str) -> tuple[set[str], set[str]]:
-    """Return the words with a capital inside a sentence, in small letters, and the words with a small letter."""
+    """Return the words with a capital inside a sentence, in small letters, and all words as they are printed."""
     folded = fold(text)
-    capitals = {word.casefold() for word in {*_CAPITALISED.findall(folded)}}
-    return capitals, {word for word in {*_WORD.findall(folded)} if word[0].islower()}
+    return {word.casefold() for word in {*_CAPITALISED.findall(folded)}}, {*_WORD.findall(folded)}
 
 
 def is_unspaced(token: Token) -> bool:
     """Return whether a token is of a script without spaces."""
-    return re.match(WITHOUT_SPACES, token.text) is not None
+    return token.text >= FIRST_SYLLABIC and re.match(WITHOUT_SPACES, token.text) is not None
 
 
 def say_nothing(tokens: Sequence[Token]) -> bool:

@@ -199,9 +199,9 @@ def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | No
     """
     if best.pair.same_page:
         return (None if best.pair.is_seen else best), None
-    other_texts = (each for each in matches if each.pair.is_seen and not each.pair.same_text)
-    changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
-    return best_match(each for each in matches if each.pair.same_page), changed
+    versions = [each for each in matches if each.pair.same_page]
+    changed = (each for each in versions if each.pair.is_seen and each.pair.same_url and not each.pair.same_text)
+    return best_match(versions), best_match(changed)
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:

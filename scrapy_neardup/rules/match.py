@@ -5,6 +5,7 @@ What a guard finds in a pair is here too. The findings of a decision, in the ord
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT
@@ -132,20 +133,24 @@ class Match:
         return _text(self.pair.old.url)
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
-        """Return the key by which candidates are sorted, the best first."""
+    def rank(self) -> tuple[bool, bool, bool, bool, bool]:
+        """Return the key by which candidates are sorted before they are sorted by ``nearness``, the best first."""
         pair = self.pair
-        topic = self.topic_score
         return (
             not pair.same_text,  # the same text first
             not pair.same_page,  # then the page itself, unchanged or changed
             not pair.is_wall,  # then a wall: it decides before an article with this text
             self.related,  # copies before related texts
-            topic > 0,  # those before texts that only share the topic
-            # The most similar first, also by resemblance: with such a version figures and kind are best compared.
-            -(topic or (pair.resemblance + pair.share) / 2),
-            pair.age_rank,
+            self.topic_score > 0,  # those before texts that only share the topic
         )
+
+    @property
+    def nearness(self) -> tuple[float, bytes]:
+        """Return the key of candidates of one rank. Their whole texts are compared for it.
+
+        The most similar first, also by resemblance: with such a version figures and kind are best compared.
+        """
+        return -(self.topic_score or (self.pair.resemblance + self.pair.share) / 2), self.pair.age_rank
 
     @property
     def kept_share(self) -> float:
@@ -161,7 +166,9 @@ class Match:
 
 
 def best_match(matches: Iterable[Match]) -> Match | None:
-    return min(matches, key=lambda match: match.rank, default=None)
+    ranked = sorted(matches, key=attrgetter("rank"))
+    best = [each for each in ranked if each.rank == ranked[0].rank]
+    return min(best, key=attrgetter("nearness")) if len(best) > 1 else next(iter(best), None)
 
 
 def _text(stored: bytes) -> str:

@@ -37,7 +37,7 @@ def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
     equals = {each.tokens: each for each in old}
     parts_of = {each.tokens: _parts(each) for each in new if each.tokens not in equals}
     wanted = {*chain.from_iterable(parts_of.values())}
-    others = _Holders(old, wanted, taken={each.tokens for each in new})
+    others = _Holders(old if wanted else (), wanted, taken={each.tokens for each in new})
     aligned = []
     for sentence in new:
         words = len(sentence.tokens)
@@ -55,7 +55,7 @@ def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
 
 def _parts(sentence: Printed) -> Sequence[int]:
     """Return the words of a sentence. Without spaces these are its characters with the next one: one says little."""
-    if not re.search(WITHOUT_SPACES, sentence.text):
+    if sentence.text.isascii() or not re.search(WITHOUT_SPACES, sentence.text):
         return sentence.tokens
     return [hash(pair) for pair in pairwise((*sentence.tokens, 0))]
 

@@ -119,10 +119,11 @@ def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: i
     is_number = (reading.flags.take(reading.starts) & DECIMAL).astype(bool)
     is_behind_number = np.roll(is_number, 1)  # its unit stays with it
     ranks = np.where(is_spaced & ~is_number & ~is_behind_number, 0, 1) + reading.hashes / 2.0**64
+    are_unspaced = reading.are_unspaced
     cut = []
     for first, count in zip(firsts, counts, strict=True):
         cut.append(first)
-        longest = most * (4 if reading.are_unspaced[first] else 1)  # characters that count as a word
+        longest = most * (4 if are_unspaced[first] else 1)  # characters that count as a word
         while first + count - cut[-1] > longest:
             begin = cut[-1] + longest // 4
             cut.append(begin + int(ranks[begin : cut[-1] + longest + 1].argmin()))
