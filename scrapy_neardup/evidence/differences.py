@@ -257,8 +257,7 @@ def _partners(
     is_like = counts_alone or (equal >= NEAR * longest and not is_title)
     if is_like and not differences:
         differences += _of_whole_sentence(places, known.language)
-    is_unread = known.language not in READ_LANGUAGES and equal < NEAR * longest  # nobody knows its numbers
-    if differences or is_title or not (is_unread or _is_partner_by_accident(new, old, places, known)):
+    if differences or is_title or not _is_partner_by_accident(new, old, places, known, equal / longest):
         held = min(held, len(new))
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
     return Sentence(aligned.text, "", len(new), 0)
@@ -270,9 +269,14 @@ def _is_value(place: Place, gone: int, came: int) -> bool:
 
 
 def _is_partner_by_accident(
-    new: Sequence[Token], old: Sequence[Token], places: Sequence[Place], known: BothTexts
+    new: Sequence[Token], old: Sequence[Token], places: Sequence[Place], known: BothTexts, equal: float
 ) -> bool:
-    """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
+    """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest.
+
+    If nobody knows the numbers of its language, a partner must be nearly equal.
+    """
+    if equal < NEAR and known.language not in READ_LANGUAGES:
+        return True
     is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
     return is_short and any(each.says and not known.has(each) for place in places for each in place.came)
 
