@@ -37,12 +37,13 @@ def with_news(
         lead = find_lead(first_text.title, first_text.text)
         join = replace(join, first=replace(join.first, news=(lead,) if lead else ()))
     document = join.document
-    if not told or document is None:
+    if document is None:
         return join
-    news = _news_of(document, {*told}, tolls, join, first_text) if join.sentences else ()
-    if join.sentences or join.member.status == "related":
+    lead = "" if join.member.kind in ("exact", "revisit") else find_lead(document.title, document.text)
+    news = _news_of(document, {*told}, tolls, join, first_text) if told and join.sentences else ()
+    if told and (join.sentences or join.member.status == "related"):
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
-    return replace(join, member=replace(join.member, news=news))
+    return replace(join, member=replace(join.member, lead=lead, news=news))
 
 
 def _news_of(
