@@ -178,6 +178,14 @@ def test_the_headline_is_no_side_article_however_new_or_old() -> None:
     assert headline_of(copies(event, same, newest, "Second body found after collapse of bridge", *asides)) not in asides
 
 
+def test_a_reaction_or_a_question_gives_no_headline_if_others_tell_the_news() -> None:
+    event = "Harbour bridge of the city falls into the river"
+    asides = "Mayor reacts to|Why did|В Кремле прокомментировали|Le maire réagit à|Bürgermeister äußert sich zu|علق على"
+    for aside in asides.split("|"):
+        title = f"{aside} harbour bridge of the city" + "?" * (aside == "Why did")
+        assert headline_of(copies(title, event, title.upper())) == event
+
+
 def test_words_agree_in_any_grammatical_form() -> None:
     titles = "Обрушение моста|Во Франции обрушился мост у Тулузы|Цены растут|Мост обрушился у Тулузы".split("|")
     assert headline_of(copies(*titles)) in (titles[1], titles[3])
