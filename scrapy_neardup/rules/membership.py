@@ -89,14 +89,10 @@ def count_join(
     became a part of.
     """
     member = join.member
-    items = {entry[4:].hex() for entry in split(counters.items_seen, ITEM_BYTES)}
-
-    def is_member(document: str) -> bool:
-        return document in (story or join.story, *items) or document in known
-
-    if is_member(member.id):
+    members = {entry[4:].hex() for entry in split(counters.items_seen, ITEM_BYTES)} | {story or join.story}
+    if member.id in members or member.id in known:
         return []
-    is_again = bool(join.earlier_of_page) and is_member(join.earlier_of_page)
+    is_again = join.earlier_of_page in members or join.earlier_of_page in known
     to_keep = [] if counters.joined else begin_story(counters, ledger, join.first, first_text)
     key = bytes.fromhex(member.id)
     counters.joined += 1

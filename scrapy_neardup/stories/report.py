@@ -141,8 +141,8 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
-        told = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner) / len(told_by)
-        told += len(terms & of_headline)
+        of_others = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner)
+        told = len(terms & of_headline) + of_others / len(told_by)
         told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
         return tells(row), member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 

@@ -102,8 +102,8 @@ class StoryTracker:
         """Return the first document of a ``breaking`` event that a story that becomes ``breaking`` is one with."""
         if story.is_muted or "breaking" in story.levels or self._due(story, at) != "breaking":
             return None
-        running = [each for each in await self._events.running() if "breaking" in each.levels]
-        rung = [each.id for each in running if tell_one_toll(story, each)]
+        running = await self._events.running()
+        rung = [each.id for each in running if "breaking" in each.levels and tell_one_toll(story, each)]
         return Member(rung[0], "", "", "", "", "original") if rung else None
 
     def final_story(self, story: str) -> str:
