@@ -1,6 +1,7 @@
 """The lead of an event: a whole sentence of a page that tells what the page's headline says."""
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from scrapy_neardup.evidence.changes import contradict
@@ -29,6 +30,7 @@ _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the li
 # names or terms
 _FEWEST_SHARED = 2
 _SHORT_HEADLINE = 3
+_figures_of = lru_cache(maxsize=64)(find_figures)  # of a headline, which is compared with several sentences
 
 
 def find_lead(headline: str, text: str) -> str:
@@ -88,5 +90,5 @@ def tells_headline(headline: str, sentence: str) -> bool:
         len(terms & terms_of(sentence)) >= fewest
         or len({*find_names([headline], is_title=True)}.intersection(find_names([sentence]))) >= fewest
     )
-    figures = find_figures(headline)
+    figures = _figures_of(headline) if is_told else []
     return is_told and not (figures and contradict(figures, find_figures(sentence)))
