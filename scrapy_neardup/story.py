@@ -1,5 +1,6 @@
 """The plain data of stories: members, counters, and the levels that an event may claim. Nothing here does I/O."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -30,6 +31,7 @@ class Member:
     kind: Kind | None = None
     changes: tuple[str, ...] = ()
     news: tuple[str, ...] = ()  # sentences that tell what the story did not; of its first document, the lead
+    lead: str = ""  # see ``evidence.lead``; of the first document and of equal texts it is ""
     language: str = ""
     topic: float = 0.0
     terms: tuple[str, ...] = ()
@@ -38,7 +40,7 @@ class Member:
     counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
     section: str = ""  # see ``evidence.sections``
     publisher: str = ""  # sources with one publisher count once. Not kept
-    has_many_figures: bool = False  # a result, a price list: it counts less for an alarm. Not kept
+    counts_as: str = ""  # ``MANY_FIGURES``, or ``REACTION`` if its title tells no more: it counts less. Not kept
 
     @property
     def seen_at(self) -> int:
@@ -88,6 +90,9 @@ EventSources = tuple[tuple[int, bytes, str], ...]
 
 # Stands for the language of a source whose first item has many figures, see ``rules/joining.py``.
 MANY_FIGURES = "#"
+
+# The same of a source whose title only says that somebody reacts or asks, see ``evidence/lead.py``.
+REACTION = "!"
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -200,7 +205,7 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
-    # Of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN".
+    # Of the first item of each of ``sources``, or ``MANY_FIGURES``, or ``REACTION``; of a copy "EN".
     source_languages: tuple[str, ...] = ()
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
@@ -210,6 +215,12 @@ class Story:
     def extent(self) -> Extent:
         """Return the counts of items, independent sources, states of the ledger and developments."""
         return Extent(self.items, len(self.sources), self.ledger.changed, self.developments)
+
+    @property
+    def languages(self) -> set[str]:
+        """Return the commonest language of the sources, or those that are equally common."""
+        counts = Counter(each.lower() for each in self.source_languages if each.isalpha())
+        return {language for language, count in counts.items() if count == max(counts.values())}
 
     @property
     def is_running(self) -> bool:
@@ -248,4 +259,3 @@ class Claim:
     joined: int = 0
     copies: int = 0
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
-    lead: str = ""  # the first sentence of that document

@@ -1,6 +1,7 @@
 """The lead of an event: a whole sentence of a page that tells what the page's headline says."""
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from scrapy_neardup.evidence.changes import contradict
@@ -8,7 +9,7 @@ from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.sentence_values import LETTERS
 from scrapy_neardup.evidence.titles import terms_of
-from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING
+from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING, REACTIONS
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -30,6 +31,7 @@ _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the li
 # names or terms
 _FEWEST_SHARED = 2
 _SHORT_HEADLINE = 3
+_figures_of = lru_cache(maxsize=64)(find_figures)  # of a headline, which is compared with several sentences
 
 
 def find_lead(headline: str, text: str) -> str:
@@ -76,6 +78,11 @@ def are_background(*sentences: str) -> list[bool]:
     return [re.search(BACKGROUND, each) is not None for each in openings.split("\n")]
 
 
+def is_reaction(title: str) -> bool:
+    """Decide whether a title says no more than that somebody reacts, or asks: "The mayor comments on the fire"."""
+    return title.endswith(("?", "\u061f", "\uff1f")) or re.search(REACTIONS, fold(title).casefold()) is not None
+
+
 def tells_headline(headline: str, sentence: str) -> bool:
     """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
     terms = terms_of(headline)
@@ -84,5 +91,5 @@ def tells_headline(headline: str, sentence: str) -> bool:
         len(terms & terms_of(sentence)) >= fewest
         or len({*find_names([headline], is_title=True)}.intersection(find_names([sentence]))) >= fewest
     )
-    figures = find_figures(headline)
+    figures = _figures_of(headline) if is_told else []
     return is_told and not (figures and contradict(figures, find_figures(sentence)))

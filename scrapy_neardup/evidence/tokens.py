@@ -35,6 +35,8 @@ FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items(
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 # A pattern for folded words by which a sentence tells what was known earlier, or another event.
 BACKGROUND = _TABLE["background"]
+# By which a title tells that somebody spoke or asks, and not what happened: "reacts", "comments on", "?".
+REACTIONS = _TABLE["reactions"]
 # First words of sentences that nobody understands alone, or that somebody speaks: "They", "I".
 HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 NOTICES = tuple(_TABLE["notices"].split("|"))

@@ -22,7 +22,7 @@ from scrapy_neardup.text.display import one_line
 logger = logging.getLogger(__name__)
 
 # Of members, of the counters and changes of stories, and of events on their way.
-VERSION = 15
+VERSION = 16
 
 MEMBER = PackedFields(
     "member",
@@ -40,6 +40,7 @@ MEMBER = PackedFields(
         "title": "H*",
         "changes": "H*",
         "terms": "H*",
+        "lead": "H*",
         "news": "*",
     },
     VERSION,
@@ -88,6 +89,7 @@ def pack_member(member: Member) -> bytes:
         one_line(member.title, 250).encode("utf-8", "replace"),
         cut_to_bytes("\n".join(member.changes), 1000),
         cut_to_bytes("\n".join(member.terms), 200),
+        member.lead.encode("utf-8", "replace"),
         "\n".join(member.news).encode("utf-8", "replace"),
     )
 
@@ -99,7 +101,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind >= len(_STORED_KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
     decoded = (text.decode("utf-8", "replace") for text in texts)
-    language, section, source, owner, url, title, changes, terms, news = decoded
+    language, section, source, owner, url, title, changes, terms, lead, news = decoded
     return Member(
         id=key.hex(),
         url=url,
@@ -114,6 +116,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         topic=topic / _TOPIC_PARTS,
         terms=tuple(filter(None, terms.split("\n"))),
         news=tuple(filter(None, news.split("\n"))),
+        lead=lead,
         number=number,
         is_counted=bool(is_counted),
     )
@@ -180,7 +183,6 @@ CLAIM = PackedFields(
         "joined": "I",
         "copies": "I",
         "breaking_over": "I",
-        "lead": "H*",
     },
     VERSION,
 )
@@ -302,14 +304,13 @@ def pack_claim(second: int, claim: Claim) -> bytes:
         claim.joined,
         claim.copies,
         claim.breaking_over,
-        claim.lead.encode("utf-8", "replace"),
     )
 
 
 def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
     """Return what ``pack_claim`` packed. Raise StoreError for anything else."""
     values: list[Any] = CLAIM.unpack(packed)
-    second, run, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
+    second, run, level, story, item, time, extent, signalled, joined, copies, breaking_over = values
     if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES):
         raise StoreError(f"{packed!r} is no claim of this version")
     return second, Claim(
@@ -324,7 +325,6 @@ def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
         joined=joined,
         copies=copies,
         breaking_over=breaking_over,
-        lead=lead.decode("utf-8", "replace"),
     )
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.figures.counted import SILENT
 from scrapy_neardup.evidence.figures.figure import figures_of
-from scrapy_neardup.evidence.lead import find_lead
+from scrapy_neardup.evidence.lead import find_lead, is_reaction
 from scrapy_neardup.evidence.names import LEAST_COSINE, shared_names, shared_tolls
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, own_sentences
 from scrapy_neardup.evidence.sections import section_of
@@ -29,7 +29,7 @@ from scrapy_neardup.rules.guards import (
 from scrapy_neardup.rules.match import Match, any_applies, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import NEWS
-from scrapy_neardup.story import Join, Member
+from scrapy_neardup.story import MANY_FIGURES, REACTION, Join, Member
 from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
@@ -79,8 +79,8 @@ def join_of(
         )
         if match.id != match.story:
             return story
-        has_many = _has_many(document if match.pair.same_text else match.pair.old_text, match.pair.old.size)
-        return replace(story, counted_at=match.pair.old.counted_at, has_many_figures=has_many)
+        counts_as = _counts_as(document if match.pair.same_text else match.pair.old_text, title, match.pair.old.size)
+        return replace(story, counted_at=match.pair.old.counted_at, counts_as=counts_as)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -107,7 +107,7 @@ def join_of(
             publisher=document.publisher,
             topic=match.topic_score,
             terms=_shared(match, document) if match.topic_score else (),
-            has_many_figures=_has_many(document, match.pair.new.size),
+            counts_as=_counts_as(document, document.title, match.pair.new.size),
         ),
         is_coverage=_is_coverage(match),
         earlier_of_page=page.id if page else "",
@@ -148,18 +148,19 @@ def news_of_notice(document: Document, match: Match) -> tuple[str, ...]:
 
 
 @lru_cache(32)  # many documents join a story by its first one
-def _has_many(read: Document | StoredText | None, size: int) -> bool:
-    """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
+def _counts_as(read: Document | StoredText | None, title: str, size: int) -> str:
+    """Return whether a text of this size is full of figures, such as a result, or else its title is a reaction.
 
     Reports of people in danger, and of an earthquake, are not, however many figures they have, nor is a text whose
     figures mostly are names, such as articles of a law, or ages. Most texts have so few digits that they are not read.
     """
     most = MANY_FIGURES_IN_100 * max(100, size)
-    if read is None or 100 * len(_DIGITS.findall(read.text)) <= most:
-        return False
-    figures = figures_of(read.title, read.text)
-    names = sum(each.kind == SILENT for each in figures)
-    return not any(each.is_grave for each in figures) and 100 * len(figures) > most and 2 * names <= len(figures)
+    if read is not None and 100 * len(_DIGITS.findall(read.text)) > most:
+        figures = figures_of(read.title, read.text)
+        names = sum(each.kind == SILENT for each in figures)
+        if not any(each.is_grave for each in figures) and 100 * len(figures) > most and 2 * names <= len(figures):
+            return MANY_FIGURES
+    return REACTION if is_reaction(title) else ""
 
 
 def _is_coverage(match: Match) -> bool:
@@ -234,19 +235,22 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    if not _joins_clearly(near):
+    # The document must join the near story by its topic, and score more than it needs to.
+    least_score = near.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
+    if near.topic_score < least_score or any_applies(NEWS.not_by_topic, near):
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
     cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if match.new.vector else FIRST_COSINE)
-    if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
+    if are_firsts_alike and _mean_of([cosine_of(one.vector, each.vector) for one, each in pairs]) >= UNITING_VECTORS:
         return True
     if far.two_languages:
         if far is other and not _tell_one_event(far, members):
             return False
-        return _mean_of_topics([(match.new, each) for each in members]) >= UNITING_COSINE
-    return are_firsts_alike and _mean_of_topics(pairs) >= UNITING_COSINE
+        pairs = [(match.new, each) for each in members]
+    is_alike = _mean_of([topic_cosine(one.topic, each.topic) for one, each in pairs]) >= UNITING_COSINE
+    return is_alike and (are_firsts_alike or far.two_languages)
 
 
 def _tell_one_event(far: Pair, members: Sequence[Record]) -> bool:
@@ -268,25 +272,14 @@ def _tell_one_toll(match: Pair, other: Pair) -> bool:
     return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
 
 
-def _joins_clearly(pair: Pair) -> bool:
-    """Decide whether a document joins a story by its topic, and scores more than it needs to."""
-    least_score = pair.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * pair.same_source)
-    return pair.topic_score >= least_score and not any_applies(NEWS.not_by_topic, pair)
-
-
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
     """Return the members of the story of a pair's old document that the new one was compared with."""
     return [each.pair.old for each in alive if each.pair.old.story == pair.old.story]
 
 
-def _mean_of_vectors(pairs: Sequence[tuple[Record, ...]]) -> float:
-    """Return the mean cosine of the vectors, minus infinity if one is missing."""
-    cosines = [cosine_of(one.vector, other.vector) for one, other in pairs]
-    return sum(each if each is not None else -math.inf for each in cosines) / len(cosines)
-
-
-def _mean_of_topics(pairs: Sequence[tuple[Record, ...]]) -> float:
-    return sum(topic_cosine(one.topic, other.topic) for one, other in pairs) / len(pairs)
+def _mean_of(cosines: Sequence[float | None]) -> float:
+    """Return the mean of cosines, minus infinity if one is missing."""
+    return sum(-math.inf if each is None else each for each in cosines) / len(cosines)
 
 
 def first_topic(record: Record) -> bytes:

@@ -33,7 +33,7 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
-from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
+from scrapy_neardup.story import Claim, Extent, Join, Ledger, Member
 
 # How many of the newest items keep their times. More of them would tell a rule nothing new.
 MOST_ITEM_TIMES = 512
@@ -89,14 +89,10 @@ def count_join(
     became a part of.
     """
     member = join.member
-    items = {entry[4:].hex() for entry in split(counters.items_seen, ITEM_BYTES)}
-
-    def is_member(document: str) -> bool:
-        return document in (story or join.story, *items) or document in known
-
-    if is_member(member.id):
+    members = {entry[4:].hex() for entry in split(counters.items_seen, ITEM_BYTES)} | {story or join.story}
+    if member.id in members or member.id in known:
         return []
-    is_again = bool(join.earlier_of_page) and is_member(join.earlier_of_page)
+    is_again = join.earlier_of_page in members or join.earlier_of_page in known
     to_keep = [] if counters.joined else begin_story(counters, ledger, join.first, first_text)
     key = bytes.fromhex(member.id)
     counters.joined += 1
@@ -180,7 +176,7 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
     language = member.language.upper() if member.status == "duplicate" else member.language
-    code = packed_code(MANY_FIGURES if member.has_many_figures else language)
+    code = packed_code(member.counts_as or language)
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)

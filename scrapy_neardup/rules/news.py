@@ -19,6 +19,7 @@ MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 _LARGE = 1000  # such a number is told for one thing
+_BEGINNING = 1500  # characters in which the lead of a member is looked for
 
 
 def with_news(
@@ -37,12 +38,13 @@ def with_news(
         lead = find_lead(first_text.title, first_text.text)
         join = replace(join, first=replace(join.first, news=(lead,) if lead else ()))
     document = join.document
-    if not told or document is None:
+    if document is None:
         return join
-    news = _news_of(document, {*told}, tolls, join, first_text) if join.sentences else ()
-    if join.sentences or join.member.status == "related":
+    lead = "" if join.member.kind in ("exact", "revisit") else find_lead(document.title, document.text[:_BEGINNING])
+    news = _news_of(document, {*told}, tolls, join, first_text) if told and join.sentences else ()
+    if told and (join.sentences or join.member.status == "related"):
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
-    return replace(join, member=replace(join.member, news=news))
+    return replace(join, member=replace(join.member, lead=lead, news=news))
 
 
 def _news_of(

@@ -39,7 +39,6 @@ class StoryEvent:
     members: tuple[Member, ...]  # in the order they joined; the first is the story's first document
     item: str | None = None  # id of the document that tipped it; None for an end
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
-    lead: str = ""  # the first sentence of that document
     claimed_by: str = ""  # id of the story that reached the level, if it has become a part of ``story`` since
 
     @property
@@ -76,23 +75,7 @@ def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -
         tuple(member for member in members if member.number <= story.joined),
         item=claim.item,
         breaking_over=claim.breaking_over,
-        lead=claim.lead,
         claimed_by=claim.story,
-    )
-
-
-def story_then(claim: Claim, story: Story) -> Story:
-    """Return the story roughly as it was when somebody made this claim, from the story as it is now."""
-    items, sources, states, developments = claim.extent
-    return replace(
-        story,
-        joined=claim.joined,
-        items=items,
-        copies=claim.copies,
-        times=story.times[:items],
-        sources=story.sources[:sources],
-        ledger=story.ledger.until(states),
-        developments=developments,
     )
 
 
@@ -268,7 +251,18 @@ class Outbox:
         own = self._in_hand.keys() | self._over
         for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), own):
             logger.info("An event of story %s that waited is sent now", granted.claim.story)
-            self._take(granted, story_then(granted.claim, granted.story))
+            items, sources, states, developments = granted.claim.extent
+            story_then = replace(  # roughly as it was when somebody made this claim
+                granted.story,
+                joined=granted.claim.joined,
+                items=items,
+                copies=granted.claim.copies,
+                times=granted.story.times[:items],
+                sources=granted.story.sources[:sources],
+                ledger=granted.story.ledger.until(states),
+                developments=developments,
+            )
+            self._take(granted, story_then)
 
     def _take(self, granted: Granted, story: Story) -> StoryEvent:
         """Take an event in hand, and send it. If somebody has muted its story, nobody gets it."""

@@ -94,7 +94,11 @@ class Webhook:
         except asyncio.TimeoutError:
             raise DeliveryFailed(f"{host} did not answer within {self._deadline:g} s") from None
         except Exception as error:  # of aiohttp, the system, or of a url that is none
-            raise DeliveryFailed(f"{host} cannot be reached: {_reason_of(error)}") from None
+            # Without the url: by the system's own words if there are any, else by its type.
+            reason = type(error).__name__
+            if isinstance(error, OSError):
+                reason = (os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror) or reason
+            raise DeliveryFailed(f"{host} cannot be reached: {reason}") from None
         if 300 <= status < 400:
             # A redirected POST would arrive as a GET without its body.
             other = f" to {_host_of(location)}" if location else ""
@@ -261,11 +265,3 @@ def _host_of(url: str) -> str:
         return urlsplit(url).hostname or "the receiver"
     except ValueError:
         return "the receiver"
-
-
-def _reason_of(error: Exception) -> str:
-    """Describe an error without the url: by the system's own words if there are any, else by its type."""
-    if not isinstance(error, OSError):
-        return type(error).__name__
-    words = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-    return words or type(error).__name__

@@ -7,13 +7,13 @@ from typing import Any
 
 from scrapy_neardup.evidence.lead import are_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
+from scrapy_neardup.rules.ledger import newest_of_owners
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 from scrapy_neardup.stories.summary import Fact, facts_of, headline_of, sentence_of, states_of, unconfirmed
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
-MOST_LEADS = 2  # sentences of a page that may lead
 LEAST_SHARED = 2  # terms of headline and title that what is new shares with them
 MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
@@ -34,7 +34,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     facts = facts_of(states)
     claim = unconfirmed(story.ledger, members)
     first_fact = claim or next(iter(facts), None)
-    told = _number_told(event, first_fact, is_state=claim is None)
+    told = _numbers_told(event, first_fact, is_state=claim is None)
     headline = headline_of(event.members, {fact.old for fact in facts}, told)
     return {
         "version": 1,  # of this form
@@ -76,15 +76,17 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     }
 
 
-def _number_told(event: StoryEvent, fact: Fact | None, *, is_state: bool) -> set[str]:
-    """Return the number that titles should tell: that with which the message leads, if a page begins with harm.
+def _numbers_told(event: StoryEvent, fact: Fact | None, *, is_state: bool) -> set[str]:
+    """Return the numbers that titles should tell: that with which the message leads, if a page begins with harm.
 
-    In an event of many sources one of them is not enough. With fewer it was raised because people were harmed. Titles
-    need not tell a number if another source prints more.
+    In an event of many sources one of them is not enough. With fewer it was raised because people were harmed, and any
+    number that a source prints is one.
     """
-    is_few = len(event.story.sources) < event.breaking_over and fact is not None and fact.state.qualifier == "exact"
-    may_lead = event.story.begins_with_harm and (is_state or is_few)
-    return {f"{fact.state.low:.0f}"} if fact and may_lead else set()
+    story = event.story
+    if fact is None or not story.begins_with_harm or not (is_state or len(story.sources) < event.breaking_over):
+        return set()
+    told = newest_of_owners(story.ledger, fact.state.kind)
+    return {f"{each.low:.0f}" for each in told if not is_state or each.low == fact.state.low}
 
 
 def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any]:
@@ -123,15 +125,15 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     """Return a sentence that tells the news, and the page that has it.
 
     An update leads with what is new on its page, if this is about the story. Otherwise the sentence, or else another
-    title, tells the headline, in the language of the headline if there is one, and has most terms of the titles of the
-    story. That of a page whose title agrees with the headline counts up to twice.
+    title, tells the headline, in the language of the headline if there is one, and has most terms of the headline, and
+    of the titles and leads of the other owners. That of a page whose title agrees with the headline counts up to twice.
     """
     item = next((member for member in members if member.id == event.item), None)
     if item is None:
         return {"lead": "", "lead_from": None}
     languages = {member.language for member in members if headline in member.title}
     of_headline = terms_of(headline) or {0}
-    titles = [*filter(None, {member.owner: terms_of(member.title) for member in members}.values())]
+    told_by = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
 
     def tells(row: tuple[str, Member]) -> bool:
         return tells_headline(headline, row[0]) and not any(are_background(row[0]))
@@ -139,12 +141,12 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
-        told = sum(len(terms & title) / len(title) for title in [*titles, *[of_headline] * len(titles)])
+        of_others = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner)
+        told = len(terms & of_headline) + of_others / len(told_by)
         told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
         return tells(row), member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 
-    said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
-    said.append((event.lead, item))
+    said = [(sentence, member) for member in members for sentence in (member.lead, *member.news[:1])]
     leads = _news_since(event, item, headline) if event.level == "update" else []
     other_titles = [(member.title, member) for member in members if member.title != headline]
     leads = leads or [*filter(tells, said)] or [*filter(tells, other_titles)]
@@ -157,8 +159,8 @@ def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[st
 
     Of a development it is the lead.
     """
-    if event.lead and event.story.developments > event.story.signalled.developments:
-        return [(event.lead, item)]
+    if item.lead and event.story.developments > event.story.signalled.developments:
+        return [(item.lead, item)]
     of_titles = terms_of(f"{headline} {item.title}")
     least = LEAST_SHARED if item.status == "related" else 0
     return [(sentence, item) for sentence in item.news if len(terms_of(sentence) & of_titles) >= least]

@@ -13,7 +13,7 @@ from typing import Protocol
 from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
-from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
+from scrapy_neardup.story import MANY_FIGURES, REACTION, EventSources, Level, Story
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -40,10 +40,11 @@ WATCH_SHARE = 2 / 3
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures. Copies, whose
 # languages are in capitals, count by half too, as many as there are more reports of other words than copies: so one
-# source more never makes fewer count.
+# source more never makes fewer count. So do reactions, as many as there are more of them than of other reports.
 OTHERS = 2
 SURE = 4  # sources in one language: then those that are alone in theirs count in full
 DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
+ONE_DISASTER = 5 * HOUR  # two stories in two languages that begin within it may be one
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -65,7 +66,7 @@ SPENT_ALLOWED = 1.5  # an event counts for the threshold with at most this many 
 KNOWN_SHARE = 0.05  # of the sources known before today, which the threshold is at most
 JUMP = 3  # if the threshold has risen by at least this number in a day, a warning says so
 
-_JUMPED = (
+JUMPED = (
     "An event is breaking only with more than %s new sources within an hour; a day before, it was %s. Look at the"
     " newest events: if somebody has made them up, name one owner for their sources in NEARDUP_SOURCE_OWNERS. If not,"
     " raise NEARDUP_EVENTS_PER_DAY"
@@ -107,8 +108,24 @@ def people_harmed(story: Story) -> float:
 
     Return 0 if no page begins with one: then it is the background of other news.
     """
+    return max((number for _, number in _numbers_harmed(story)), default=0)
+
+
+def _numbers_harmed(story: Story) -> set[tuple[int, float]]:
     printed = story.ledger.printed if story.begins_with_harm else ()
-    return max((each.value[1] for each in printed if each.kind in PEOPLE_HARMED), default=0)
+    return {(each.kind, each.value[1]) for each in printed if each.kind in PEOPLE_HARMED}
+
+
+def tell_one_toll(story: Story, other: Story) -> bool:
+    """Decide whether two stories in two languages begin with an equal number of people harmed, and within some hours.
+
+    The number must be that of a disaster: small numbers are equal by chance.
+    """
+    languages = story.languages, other.languages
+    starts = [min(each.sources, default=0) for each in (story, other)]
+    if not all(languages) or languages[0] & languages[1] or abs(starts[0] - starts[1]) > ONE_DISASTER:
+        return False
+    return max((number for _, number in _numbers_harmed(story) & _numbers_harmed(other)), default=0) >= DISASTER
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
@@ -137,7 +154,8 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
 def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
     known = Counter(each.lower() for each in languages if each)
-    with_figures = known.pop(MANY_FIGURES, 0)
+    reactions = known.pop(REACTION, 0)
+    with_figures = known.pop(MANY_FIGURES, 0) + max(0, 2 * reactions - len(languages))
     most = max(known.values(), default=0)
     alone = {language for language, count in known.items() if count == 1 and most < SURE}
     copies = sum(each.isupper() and each.lower() not in alone for each in languages)
@@ -196,11 +214,6 @@ def breaking_threshold(
     wanted = max(sorted(peaks, reverse=True)[allowed:], default=0)
     known = {owner for event in ended if event[-1][0] // DAY < now // DAY for _, owner, _ in event}
     return max(min_sources, min(wanted, int(KNOWN_SHARE * len(known))))
-
-
-def jump_of(threshold: int, day_before: int) -> str:
-    """Return a warning if the threshold of ``breaking`` has risen by ``JUMP`` or more in a day, else ""."""
-    return _JUMPED % (threshold, day_before) if threshold >= day_before + JUMP else ""
 
 
 def _is_burst(times: Sequence[int], end: float, span: int, least: float) -> bool:

@@ -46,8 +46,6 @@ def load_sender(_: str) -> Callable[[Sequence[str]], list[bytes]]:
             if service.notify(body, title, body_format=body_format):
                 return b"0"
         status = re.search(r"\berror=(\d{3})\b", log.getvalue()[start:])
-        if status is None:
-            return b"200"
-        return status[1].encode()
+        return status[1].encode() if status else b"200"
 
     return lambda messages: [send(*given) if (given := json.loads(each)) else b"0" for each in messages]

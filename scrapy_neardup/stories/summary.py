@@ -7,7 +7,6 @@ headlines. So no headline is markup, names anybody, or is a link of its own, wha
 read some form of Markdown, and Apprise escapes it for some of them only.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -19,13 +18,15 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, rank_of
+from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, meaning_of, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.lead import is_reaction
 from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
 from scrapy_neardup.text.display import counted, coverage_words, one_line
+from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
 _CHANGE = re.compile("(?:(.+): )?(.+) -> (.+)", re.DOTALL)
@@ -57,45 +58,58 @@ def read_change(line: str) -> FigureChange:
 
 
 _FEWEST_VOTERS = 3
+_NEWEST = 3600  # seconds before the newest title in which titles vote
 _CLEARLY = 1.5  # times as well, so that an older title is no side article beside the newer ones
+_LENGTH = 3  # is added to the words of a title, so that the shortest is not the best
 _FEWEST_WORDS = 3
 _LONGEST_FILLER = 3  # characters of words that say little
 _BEGINNING = 6  # characters of a word; the rest is its ending
+_LETTERS = r"(?:[^\W\d_]|[\u0900-\u0dff])+"  # with the vowel signs of Indic scripts
 
 
 def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told: Set[str] = frozenset()) -> str:
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
-    ``members`` are in the order they joined. It is the title that agrees best with the newest titles of the newer half
-    of the owners, of two the newer one; an older one must agree clearly better. If none agree, it is the first title.
-    Passed over are titles that are cut, masked or have one or two words, and those that have a figure of ``outdated``;
-    these are values that newer ones have replaced. If titles have a figure of ``told``, it is one of these, and the
-    newest if none agree.
+    ``members`` are in the order they joined. It is the title whose words and figures are in most of the newest titles
+    and leads of the owners of the last hour, of two the newer one; an older one must be so clearly. If none agree, it
+    is the first title. A reaction or a question counts half. Passed over are titles that are cut, masked or have one or
+    two words, and those that have a figure of ``outdated``; these are values that newer ones have replaced. If titles
+    have a figure of ``told``, it is one of these, and the newest if none agree.
     """
     current = _titles_of(members, outdated, told)
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
-    newest: dict[str, str] = {}
+    newest: dict[str, tuple[Member, str]] = {}
     for member, title in current:
         if member.owner and (not languages or member.language in ("", languages[0][0])):
             newest.pop(member.owner, None)  # an owner's place is that of its newest title
-            newest[member.owner] = title
-    own = list(newest.values())
-    older = max(0, len(own) - max(_FEWEST_VOTERS, math.ceil(len(own) / 2)))
-
-    def support(place: int) -> float:
-        others = [title for other, title in enumerate(own) if other >= older and other != place]
-        agreed = sum(_agreement(own[place], each) for each in others) / max(1, len(others))
-        return agreed if place >= older else agreed / _CLEARLY
-
-    best, _, title = max(((support(place), place, own[place]) for place in range(len(own))), default=(0.0, 0, ""))
+            newest[member.owner] = member, title
+    best, _, title = max(_ranked(list(newest.values())), default=(0.0, 0, ""))
     if best > 0 or _figures_of(title) & told:
         return title
     return next((title for _, title in current), "")
 
 
+def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, str]]:
+    """Yield how well each title of an owner agrees with what the other owners say, with its place and the title."""
+    said = [_words(" ".join((title, member.lead, *member.news[:1]))) for member, title in titles]
+    last = max((member.seen_at for member, _ in titles), default=0)
+    older = sum(member.seen_at < last - _NEWEST for member, _ in titles)
+    older = min(older, max(0, len(titles) - _FEWEST_VOTERS))
+    for place, (_, title) in enumerate(titles):
+        words = _words(title)
+        others = [each for other, each in enumerate(said) if other >= older and other != place]
+        agreed = sum(len(words & each) for each in others) / max(1, len(others))
+        yield (
+            agreed / (_LENGTH + len(words)) / (1 + is_reaction(title)) / (_CLEARLY if place < older else 1),
+            place,
+            title,
+        )
+
+
 def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[str]) -> list[tuple[Member, str]]:
     """Return the members with a title that may be the headline: none is passed over if all would be."""
-    titles = [(member, title) for member in members if (title := _headline(member))]
+    without_site = ((each, title_without_site(" ".join(each.title.split()), each.source)) for each in members)
+    titles = [(member, title) for member, title in without_site if title and not names_site(title, member.source)]
     whole = [
         (member, title)
         for member, title in titles
@@ -106,32 +120,20 @@ def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[s
     return [row for row in current if _figures_of(row[1]) & told] or current
 
 
-def _agreement(title: str, other: str) -> float:
-    """Return the cosine of the words of two titles, 0 if they have different figures."""
-    words, others = _words(title), _words(other)
-    figures, other_figures = _figures_of(title), _figures_of(other)
-    if not words or not others or not (figures <= other_figures or other_figures <= figures):
-        return 0.0
-    return len(words & others) / math.sqrt(len(words) * len(others))
-
-
 @lru_cache(maxsize=1000)
 def _words(title: str) -> set[str]:
+    """Return the beginnings of the words of a title, and its figures."""
     if unspaced := re.findall(WITHOUT_SPACES, title):
-        return {first + second for first, second in pairwise(unspaced)}
-    words = re.findall(r"(?:[^\W\d_]|[\u0900-\u0dff])+", title.casefold())  # with the vowel signs of Indic scripts
-    return {word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER}
+        return _figures_of(title).union(first + second for first, second in pairwise(unspaced))
+    words = re.findall(rf"\d+|{_LETTERS}", title.casefold())
+    return _figures_of(title).union(
+        word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER or word.isdigit()
+    )
 
 
 @lru_cache(maxsize=1000)
 def _figures_of(title: str) -> set[str]:
     return {figure.value for figure in find_figures(title)}
-
-
-def _headline(member: Member) -> str:
-    """Return a member's title without the name of its site, "" if there is no more."""
-    title = title_without_site(" ".join(member.title.split()), member.source)
-    return "" if names_site(title, member.source) else title
 
 
 _MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
@@ -263,14 +265,7 @@ class Message(NamedTuple):
 def message_of(report: Mapping[str, Any]) -> Message:
     """Return the message about an event. Every key of the report may be missing."""
     level = "test" if report.get("test") else str(report.get("level") or "")  # ``scrapy neardup doctor`` sends tests
-    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:5]
-    new = [words for words, is_new in facts if is_new]
-    known = "; ".join(_line(words, 200) for words, is_new in facts if not is_new)
-    summary = str(report.get("summary") or "")
-    claim = summary.partition(": ")[0]
-    if level in ("watch", "breaking") and claim.endswith(UNCONFIRMED):
-        new.insert(0, claim)
-    said_by = summary.removeprefix(f"{new[0]}: ") if new else ""
+    new, known, said_by = _facts_told(report, level)
     measures = report.get("measures") or {}
     coverage = coverage_words(
         measures.get("sources", 0),
@@ -285,12 +280,31 @@ def message_of(report: Mapping[str, Any]) -> Message:
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
         _quotation(report),
         " · ".join(filter(None, (coverage, report.get("section")))),
-        f"Also: {known}" if known else "",
+        f"Also: {'; '.join(_line(each, 200) for each in known)}" if known else "",
         *_links_of(report),
         " · ".join(filter(None, (_local_time(report), f"story {story}" if story else ""))),
     )
     title = f"{level.capitalize()}: {_line('; '.join(new) or _growth_words(report, level), _LONGEST_NEWS)}"
     return Message(title, "\n".join(filter(None, lines)))
+
+
+def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[str], str]:
+    """Return the facts with which a message leads, those that it tells below, and who says the first one.
+
+    That somebody died leads before a number of injured, also if nobody prints how many died: the headline tells it.
+    """
+    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:5]
+    new = [words for words, is_new in facts if is_new]
+    known = [words for words, is_new in facts if not is_new]
+    summary = str(report.get("summary") or "")
+    claim = summary.partition(": ")[0]
+    if level in ("watch", "breaking"):
+        new = [claim, *new] if claim.endswith(UNCONFIRMED) else new
+        words = re.findall(_LETTERS, fold(str(report.get("headline") or "")).casefold())
+        is_dead = any(each is not None and each.kind is FigureKind.DEAD for each in map(meaning_of, words))
+        if is_dead and new and new[0].partition(",")[0].endswith(("injured", "missing")):
+            return [], new + known, ""
+    return new, known, summary.removeprefix(f"{new[0]}: ") if new else ""
 
 
 def _quotation(report: Mapping[str, Any]) -> str:

@@ -3,12 +3,11 @@
 import logging
 import math
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import LAST_SECOND, Document
-from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
@@ -19,13 +18,15 @@ from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
     HOUR,
+    JUMP,
+    JUMPED,
     NEWS_AGE,
     QUIET,
     Rule,
     breaking_threshold,
     bursts_of_few,
-    jump_of,
     load_rule,
+    tell_one_toll,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
 
@@ -82,19 +83,28 @@ class StoryTracker:
         the first of them claims, but they claim one after the other. The events are then the same as if each document
         had come alone.
         """
-        if join.also is not None and self.final_story(join.also.id) != story.id:
+        also = join.also or await self._rung_in_another_language(story, join.time)
+        if also is not None and self.final_story(also.id) != story.id:
             try:
-                story = await self._stories.unite(story.id, join.also)
+                story = await self._stories.unite(story.id, also)
             except StoreUnavailable:
                 raise
             except StoreError as error:
-                logger.warning("Story %s stays apart from story %s: %s", story.id, join.also.id, error)
-            if join.also.id in (story.id, *story.united):  # else one of them has too many parts already
-                self._note_final(join.also.id, story.id)
+                logger.warning("Story %s stays apart from story %s: %s", story.id, also.id, error)
+            if also.id in (story.id, *story.united):  # else one of them has too many parts already
+                self._note_final(also.id, story.id)
         self._note_final(join.story, story.id)
         if story.is_muted:
             return None
         return await self._signal(self._due(story, join.time), story, join)
+
+    async def _rung_in_another_language(self, story: Story, at: int) -> Member | None:
+        """Return the first document of a ``breaking`` event that a story that becomes ``breaking`` is one with."""
+        if story.is_muted or "breaking" in story.levels or self._due(story, at) != "breaking":
+            return None
+        running = await self._events.running()
+        rung = [each.id for each in running if "breaking" in each.levels and tell_one_toll(story, each)]
+        return Member(rung[0], "", "", "", "", "original") if rung else None
 
     def final_story(self, story: str) -> str:
         """Return the story that a story became a part of, as far as this process knows; else the story itself."""
@@ -129,8 +139,7 @@ class StoryTracker:
             is_told = story.signalled != Extent() and not story.extent.warrants_update(story.signalled)
             if is_told or not story.is_running:
                 return None
-        lead = find_lead(join.document.title, join.document.text) if join.document else ""
-        claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=lead)
+        claim = replace(self._claim(level, join.time, story), item=join.member.id)
         event = await self.outbox.claim(claim, story)
         if event is None and level != "update":  # others have raised it since the document joined
             levels = tuple(each for each in (*story.levels, level) if each != "ended")
@@ -167,12 +176,10 @@ class StoryTracker:
 
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
-        counts = Counter(each.lower() for each in story.source_languages if each.isalpha())
-        most = max(counts.values(), default=0)
-        common = [language for language, count in counts.items() if count == most]
-        if not common or not self._bursts.keys() >= {*common}:
+        languages = story.languages
+        if not languages or not self._bursts.keys() >= languages:
             return self.breaking_over
-        of_few = max(self._bursts[language] for language in common)
+        of_few = max(self._bursts[language] for language in languages)
         return min(self.breaking_over, max(2, math.ceil(of_few * self._min_sources / MIN_SOURCES)))
 
     async def advance(self, *seconds: int) -> None:
@@ -226,7 +233,8 @@ class StoryTracker:
         events = await self._events.ended(max(0, now - HISTORY - DAY))
         limits = self._events_per_day, self._min_sources
         threshold = breaking_threshold(events, now, *limits)
-        return threshold, jump_of(threshold, breaking_threshold(events, now - DAY, *limits))
+        day_before = breaking_threshold(events, now - DAY, *limits)
+        return threshold, JUMPED % (threshold, day_before) if threshold >= day_before + JUMP else ""
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:

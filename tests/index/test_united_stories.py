@@ -91,13 +91,13 @@ async def test_an_event_that_runs_in_one_of_them_goes_on(index: Index, running: 
 
 async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(index: Index) -> None:
     await begin_both(index)
-    claim = Claim(LATE.id, "watch", token="0123456789abcdef", lead="a lead")
+    claim = Claim(LATE.id, "watch", token="0123456789abcdef", item="2a" * 8)
     await index.events.claim(claim)
     await index.stories.unite(EARLY.id, LATE)
     again = await index.events.claim(claim)
     (untold,) = await index.events.take_over(0)
     assert {each.title for each in again.members} == {"early", "a", "b", "late", "c", "d"}
-    assert (untold.claim.token, untold.claim.lead, untold.story.id) == (claim.token, "a lead", EARLY.id)
+    assert (untold.claim.token, untold.claim.item, untold.story.id) == (claim.token, claim.item, EARLY.id)
     assert [each.title for each in untold.members] == ["early", "a", "b", "late", "c", "d"]
     await index.events.confirm([(claim.token, CRAWL)])
     assert await index.events.take_over(0) == []

