@@ -76,10 +76,10 @@ class NearDupPipeline(Component):
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
-        self.fates = ItemFates(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
         log_window_location(self.settings)
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
+        self.fates = ItemFates(crawler, self.detector.delivery, self.summary.problems)
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self._drops = self.settings.action == "drop"
         self._prepared: asyncio.Task[None] | None = None
@@ -144,7 +144,7 @@ class NearDupPipeline(Component):
             await self.announcer.close()
             if not self.fates.has_feeds:
                 await self._close_detector()
-        self.announcer.count_run(self.fates.failures, self.fates.lost)
+        self.announcer.count_run()
 
     def _log_run(self) -> None:
         if text := self.summary.text():
@@ -163,7 +163,7 @@ class NearDupPipeline(Component):
             return
         self._is_closed = True
         # Once more: what no feed has stored is known now.
-        self.announcer.count_run(self.fates.failures, self.fates.lost)
+        self.announcer.count_run()
         try:
             await self.detector.close()
         except StoreError as error:
@@ -303,8 +303,7 @@ class NearDupPipeline(Component):
             return parse_time(value)
         except ValueError as error:
             self.count("time_errors")
-            self.summary.problems["time"] += 1
-            if self.summary.problems["time"] == 1:
+            if self.shared.counts["time_errors"] == 1:
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
@@ -350,7 +349,6 @@ class NearDupPipeline(Component):
             if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
                 return False
         self.count("dropped")
-        self.summary.dropped += 1
         return True
 
 

@@ -50,6 +50,7 @@ class SharedState:
         self.contexts = ItemContexts()
         self.extraction_timings = Counter[str]()
         self.backlog = Backlog()
+        self.counts = Counter[str]()  # the stats that are counted up, by their names without ``neardup/``
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
 
 
@@ -100,6 +101,7 @@ class Component:
             )
 
     def count(self, name: str) -> None:
+        self.shared.counts[name] += 1
         self._stats.inc_value(f"neardup/{name}")
 
     def set_stat(self, name: str, value: float) -> None:
