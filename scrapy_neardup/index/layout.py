@@ -113,9 +113,13 @@ class Layout:
 
     def log(self, *changes: StoryChange) -> list[Call]:
         """Return the calls that log changes of stories. Send them with the commit that makes the changes."""
-        limit = "MAXLEN", "~", self.most_changes, "*", LOGGED
-        added = [Call("XADD", self.changes, (*limit, each.pack())) for each in changes]
-        return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
+        return [
+            *(
+                Call("XADD", self.changes, ("MAXLEN", "~", self.most_changes, "*", LOGGED, each.pack()))
+                for each in changes
+            ),
+            Call("EXPIRE", self.changes, (2 * self._window,)),
+        ]
 
     def generations(self, second: int) -> list[Span]:
         """Return the hashes of the postings around a second, the newest first.

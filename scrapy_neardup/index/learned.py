@@ -41,8 +41,11 @@ class Learned(Part):
         version, before = (each or b"" for each in cast("list[bytes | None]", answer))
         total = add_counts(before, counted)
         if counted != NOTHING:  # who adds nothing only reads: an idle namespace stays empty, and expires
-            writes = [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))]
-            await swap(client, {key: version}, writes)
+            await swap(
+                client,
+                {key: version},
+                [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))],
+            )
         return total
 
     @swaps
@@ -69,8 +72,10 @@ class Learned(Part):
             if any(new):
                 key = self.layout.learned(source)
                 versions[key] = version
-                fields = ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents))
-                writes += [Call("HSET", key, fields), Call("EXPIRE", key, (LEARNED_SECONDS,))]
+                writes += [
+                    Call("HSET", key, ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents))),
+                    Call("EXPIRE", key, (LEARNED_SECONDS,)),
+                ]
         if writes:
             await swap(client, versions, writes)
         return known

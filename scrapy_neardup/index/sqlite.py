@@ -43,21 +43,19 @@ class SQLiteStore(Store):
     def __init__(self, path: str | Path = "", timeout: float = 2.0) -> None:
         self.location = str(path) or "memory://"
         self._file = SQLiteFile(str(path), timeout)
-        self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
         self._process = 0  # that has opened the store
 
     async def open(self, key: str) -> None:
-        async with self._opening:
-            if self._thread is not None:
-                return
-            self._process = os.getpid()
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
-            try:
-                await self.ask(lambda client: client.fields(key), reads=True)
-            except BaseException:  # also if the task is cancelled
-                await self.close()
-                raise
+        if self._thread is not None:
+            return
+        self._process = os.getpid()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
+        try:
+            await self.ask(lambda client: client.fields(key), reads=True)
+        except BaseException:  # also if the task is cancelled
+            await self.close()
+            raise
 
     async def close(self) -> None:
         if self._thread is not None and self._process == os.getpid():
@@ -192,12 +190,16 @@ class SQLiteClient(Client):
         return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, query, *values)]
 
     async def names(self, beginning: str) -> list[str]:
-        query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"
-        return [str(name) for (name,) in self._sql.execute(query, (len(beginning), beginning, self.now))]
+        rows = self._sql.execute(
+            "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name",
+            (len(beginning), beginning, self.now),
+        )
+        return [str(name) for (name,) in rows]
 
     async def facts(self, keys: Sequence[str]) -> Facts:
-        query = "SELECT * FROM pragma_page_count, pragma_page_size, pragma_journal_mode"
-        pages, size, mode = self._sql.execute(query).fetchone()
+        pages, size, mode = self._sql.execute(
+            "SELECT * FROM pragma_page_count, pragma_page_size, pragma_journal_mode"
+        ).fetchone()
         return Facts({"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)}, bytes=pages * size)
 
     def free_dead_keys(self) -> None:
@@ -206,9 +208,10 @@ class SQLiteClient(Client):
         left = 20_000  # takes some hundredths of a second
         for key in dead:
             for table in ("entries", "texts"):
-                some = f"SELECT field FROM {table} WHERE key = ? LIMIT ?"
-                removed = f"DELETE FROM {table} WHERE key = ? AND field IN ({some})"
-                left -= self._sql.execute(removed, (*key, *key, left)).rowcount
+                left -= self._sql.execute(
+                    f"DELETE FROM {table} WHERE key = ? AND field IN (SELECT field FROM {table} WHERE key = ? LIMIT ?)",
+                    (*key, *key, left),
+                ).rowcount
                 if left <= 0:
                     return
             self._sql.execute("DELETE FROM keys WHERE id = ?", key)
@@ -240,8 +243,11 @@ class SQLiteClient(Client):
                 number = self._ids[key] = self._sql.execute("INSERT INTO keys (name) VALUES (?)", (key,)).lastrowid
             rows = ", ".join(["(?1, ?, ?)"] * len(pairs))
             values = [number, *(each for pair in pairs for each in pair)]
-            update = f"ON CONFLICT (key, field) DO UPDATE SET value = {value}"
-            self._sql.execute(f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows} {update}", values)
+            self._sql.execute(
+                f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows}"
+                f" ON CONFLICT (key, field) DO UPDATE SET value = {value}",
+                values,
+            )
 
     def hdel(self, key: str, *fields: Argument) -> None:
         rows = [(self._find(key), as_bytes(field)) for field in fields]
@@ -268,8 +274,10 @@ class SQLiteClient(Client):
         self._put(key, [(as_bytes(each), as_bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])
 
     def expire(self, key: str, seconds: float) -> None:
-        later = "UPDATE keys SET expires = ?1 WHERE id = ?2 AND (expires < ?1 OR expires = 9e99)"
-        self._sql.execute(later, (self.now + seconds, self._find(key)))
+        self._sql.execute(
+            "UPDATE keys SET expires = ?1 WHERE id = ?2 AND (expires < ?1 OR expires = 9e99)",
+            (self.now + seconds, self._find(key)),
+        )
 
     def unlink(self, key: str) -> None:
         self._sql.execute("UPDATE keys SET name = NULL, expires = 0 WHERE name = ?", (key,))

@@ -74,8 +74,9 @@ class Stories(Part):
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
         begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
-        united = StoryChange("united", moves.key, stays.key)
-        writes += self.layout.log(*begun_changes, united, *new_states(stays, states))
+        writes += self.layout.log(
+            *begun_changes, StoryChange("united", moves.key, stays.key), *new_states(stays, states)
+        )
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
@@ -92,8 +93,11 @@ class Stories(Part):
         if not counters.joined:
             return None
         counters.levels = counters.levels | MUTED if muted else counters.levels & ~MUTED
-        writes = [*self.writes(found), *self.layout.log(StoryChange("muted", found.key))]
-        await swap(client, {self.layout.story(found.key): found.version}, writes)
+        await swap(
+            client,
+            {self.layout.story(found.key): found.version},
+            [*self.writes(found), *self.layout.log(StoryChange("muted", found.key))],
+        )
         return found.snapshot
 
     @reads
@@ -198,10 +202,6 @@ class JoinedStories(Part):
         ]
         wanted = {each.text_at for each in begun if each} - self._texts.keys()
         self._texts |= await self.partition.texts(client, wanted)
-
-    def forget(self) -> None:
-        """Forget all stories, because others have changed one."""
-        self._read.clear()
 
     def _missing(self, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
         """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
@@ -313,11 +313,12 @@ class Changes(Part):
     async def _after(self, client: Client, known: str, asked_at: int, most: int, *, is_first: bool) -> ChangesRead:
         log = self.layout.changes
         behind = ("+", "COUNT", most + 2)
-        calls = [
-            Call("XRANGE", log, (known, *behind)),
-            Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
-        ]
-        found, newest = cast("list[list[Entry]]", await answers(client, calls))
+        found, newest = cast(
+            "list[list[Entry]]",
+            await answers(
+                client, [Call("XRANGE", log, (known, *behind)), Call("XREVRANGE", log, ("+", "-", "COUNT", 1))]
+            ),
+        )
         if known == _BEGINNING:
             (length,) = cast("list[int]", await answers(client, [Call("XLEN", log)]))
             is_late = time.time() - asked_at > 2 * self.policy.window

@@ -66,26 +66,21 @@ class RedisStore(Store):
         self.url = url
         self.location = without_password(url)
         self._timeout = timeout
-        self._opening = asyncio.Lock()
         self._free = asyncio.Semaphore(CONNECTIONS)
         self.client: RedisClient | None = None
 
     async def open(self, key: str) -> None:
-        async with self._opening:
-            if self.client is not None:
-                return
-            self.client = RedisClient(connect(self.url, self._timeout))
-            try:
-                await self.ask(lambda client: self._try(key))
-            except BaseException:  # also if the task is cancelled
-                await self.close()
-                raise
-
-    async def _try(self, key: str) -> None:
-        """Send a command for a key, so that a node of a cluster fails now and not at each check."""
-        assert self.client is not None
-        await self.client.redis.exists(key)
-        found = await server_facts(self.client.redis, key)
+        if self.client is not None:
+            return
+        redis = connect(self.url, self._timeout)
+        self.client = RedisClient(redis)
+        try:
+            # Send a command for a key, so that a node of a cluster fails now and not at each check.
+            await self.ask(lambda client: redis.exists(key))
+            found = await self.ask(lambda client: server_facts(redis, key))
+        except BaseException:  # also if the task is cancelled
+            await self.close()
+            raise
         if found.facts and found.warnings:  # a crawl needs no right to ask for facts
             logger.warning("The store may lose data: %s", found.warnings[0])
 
@@ -99,7 +94,7 @@ class RedisStore(Store):
             raise StoreUnavailable(f"{self.location}: the store is closed")
         try:
             async with self._free:
-                if not is_cluster(self.url):
+                if not CLUSTER.fullmatch(self.url):
                     return await step(self.client)
                 return await self._ask_cluster(self.client, step)
         except Exception as error:
@@ -228,12 +223,14 @@ async def server_facts(client: Redis, key: str) -> Facts:
     }
     if not limit or policy == "noeviction":
         return Facts(facts)
-    warning = (
-        f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs out,"
-        " the server removes parts of the window early. Then copies become originals, and events are raised again. Use "
-        "noeviction, and give the server enough memory"
+    return Facts(
+        facts,
+        (
+            f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs"
+            " out, the server removes parts of the window early. Then copies become originals, and events are raised"
+            " again. Use noeviction, and give the server enough memory",
+        ),
     )
-    return Facts(facts, (warning,))
 
 
 async def refused_commands(client: Client, key: str) -> str:
@@ -254,10 +251,6 @@ async def refused_commands(client: Client, key: str) -> str:
     return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
-def is_cluster(url: str) -> bool:
-    return CLUSTER.fullmatch(url) is not None
-
-
 def connect(url: str, timeout: float) -> Redis:
     """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
 
@@ -272,8 +265,7 @@ def connect(url: str, timeout: float) -> Redis:
     found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
-        once_more = Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,))
-        return Redis.from_url(url, retry=once_more, **options)
+        return Redis.from_url(url, retry=Retry(NoBackoff(), 1, supported_errors=(LostConnection,)), **options)
     scheme, login, hosts, rest = found.groups()
     first, *others = hosts.split(",")
     nodes = [parse_url(f"redis://{each}") for each in others]
