@@ -95,15 +95,20 @@ class NearDupSpiderMiddleware(Component):
             if page is None:
                 assert response.request is not None
                 urls = [response.request.url, *response.meta.get("redirect_urls", ())]
-                is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
-                page = Page(response.url, urls, place=place, is_list=is_list)
+                page = Page(
+                    response.url,
+                    urls,
+                    place=place,
+                    is_list=isinstance(response, XmlResponse) and not _looks_like_html(response),
+                )
             adapter = adapter_of(item)
             text = text_of(adapter, self.settings.item_fields["text"])
             url = name_of(adapter, self.settings.item_fields["url"])
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
-                step = self._read(response, page, place, page.reading, None if text else url)
-                page.reading = asyncio.create_task(step)
+                page.reading = asyncio.create_task(
+                    self._read(response, page, place, page.reading, None if text else url)
+                )
         except Exception as error:
             self.log_fault(error, response.url)
             page = page or Page()
@@ -122,7 +127,16 @@ class NearDupSpiderMiddleware(Component):
         """Read the head of a page after ``before``, and its text if an item with this ``url`` needs it. Never raise."""
         try:
             if before is None:
-                await self._add_head(response, page)
+                body = response.body
+                page.encoding = declared_encoding(response)
+                if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+                    # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
+                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+                    page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
+                head = read_head(body[:SHORT_PAGE], page.encoding)
+                if not head.is_whole and len(body) > SHORT_PAGE:
+                    head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
+                page.add_head(head, self._canonical.of(head.canonical, response.url))
             else:
                 await before
             if url is not None and not page.has_begun_extraction and page.is_named_by(url):
@@ -131,20 +145,6 @@ class NearDupSpiderMiddleware(Component):
         except Exception as error:
             self.log_fault(error, response.url)
             page.reason = "internal-error"
-
-    async def _add_head(self, response: TextResponse, page: Page) -> None:
-        """Read encoding and head of a page."""
-        body = response.body
-        page.encoding = declared_encoding(response)
-        if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-            # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
-            beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
-            page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
-        head = read_head(body[:SHORT_PAGE], page.encoding)
-        if not head.is_whole and len(body) > SHORT_PAGE:
-            head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-        canonical = self._canonical.of(head.canonical, response.url)
-        page.add_head(head, canonical)
 
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""
