@@ -61,8 +61,7 @@ def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = N
     The first process starts now, because it takes half a second to load an extractor. The others start with pages.
     Raise SettingsError if the extractor cannot be used.
     """
-    options = worker_options(settings, sketches=True)
-    extraction = ExtractionProcesses(options, settings.extract_workers, timings=timings)
+    extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers, timings=timings)
     if settings.extractor is not None:
         extraction.start()
     return extraction
@@ -140,8 +139,10 @@ class ExtractionProcesses:
             self._jobs.put((request, answer))
             if not self._threads:
                 # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
-                serving = [threading.Thread(target=self._serve, args=(each,), daemon=True) for each in self._workers]
-                self._threads = [threading.Thread(target=self._watch, daemon=True), *serving]
+                self._threads = [
+                    threading.Thread(target=self._watch, daemon=True),
+                    *(threading.Thread(target=self._serve, args=(each,), daemon=True) for each in self._workers),
+                ]
                 for thread in self._threads:
                     thread.start()
         return answer

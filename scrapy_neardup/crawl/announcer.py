@@ -42,8 +42,11 @@ class Announcer(Component):
         if receivers and self.settings.action != "dry-run":
             outbox = detector.stories.outbox
             report = partial(special_report, zone=self.settings.zone)
-            senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers}
-            outbox.send_to(senders, self.settings.events_levels, self.settings.events_sections)
+            outbox.send_to(
+                {each.key: Sender(each, report, outbox.note_result) for each in receivers},
+                self.settings.events_levels,
+                self.settings.events_sections,
+            )
 
     def write(self, setting: str, row: Mapping[str, Any]) -> bool:
         """Write a line to the feed of a setting, if there is one. Return False if that fails, and count the failure."""
@@ -352,15 +355,18 @@ class RunSummary:
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
         for name, (least, text) in HINTS.items():
             if (items := counts[name]) and items >= least * judged:
-                filled = text.format(
-                    share=f"{items:,} of {max(items, judged):,} items",
-                    untagged=_most(self._untagged),
-                    remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
-                    min_words=settings.min_words,
-                    time_field=settings.item_fields["time"],
-                    hours=settings.window / 3600,
+                yield (
+                    name,
+                    items,
+                    text.format(
+                        share=f"{items:,} of {max(items, judged):,} items",
+                        untagged=_most(self._untagged),
+                        remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
+                        min_words=settings.min_words,
+                        time_field=settings.item_fields["time"],
+                        hours=settings.window / 3600,
+                    ),
                 )
-                yield name, items, filled
 
 
 def _note(names: Counter[str], name: object) -> None:

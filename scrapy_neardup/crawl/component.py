@@ -88,8 +88,11 @@ class Component:
         ``subject`` is what failed, such as the url of an item.
         """
         self.count("errors")
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
+        places = [
+            (frame.filename, frame.lineno)
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename.startswith(_OURS)
+        ]
         kind = (type(error), *places[-1:])
         if kind not in self.shared.logged_faults:
             self.shared.logged_faults.add(kind)

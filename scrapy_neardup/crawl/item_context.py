@@ -236,8 +236,8 @@ class ItemPlace:
 
     async def wait_for_turn(self) -> None:
         # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
-        seconds = self._response.patience
-        timer = self._before.get_loop().call_later(seconds, _settle, self._before, context=Context())
+        loop = self._before.get_loop()
+        timer = loop.call_later(self._response.patience, _settle, self._before, context=Context())
         try:
             await asyncio.shield(self._before)
         finally:

@@ -36,8 +36,11 @@ class ItemFates(Component):
         self._problems = problems
         by_feeds = self.settings.delivered == "stored"  # else items are delivered when they are scraped
         # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
-        extensions = getattr(crawler.extensions, "middlewares", ())
-        exporters = (each for each in extensions if by_feeds and isinstance(each, FeedExporter))
+        exporters = (
+            each
+            for each in getattr(crawler.extensions, "middlewares", ())
+            if by_feeds and isinstance(each, FeedExporter)
+        )
         self._exporter = next(exporters, None)
         self.has_feeds = self._exporter is not None
         self._files: dict[FeedSlot, FeedFile] = {}
@@ -152,6 +155,7 @@ class ItemFates(Component):
             self.run.deliver(released)
         elif released:
             self._problems["feed"] += len(released)
-            uri = without_password(slot.uri)
-            logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
+            logger.warning(
+                "%s is not stored: its %d documents do not count as seen", without_password(slot.uri), len(released)
+            )
             await self.run.withdraw(released)

@@ -76,11 +76,10 @@ def pack_ledger(ledger: Ledger) -> bytes:
     if not ledger.printed:
         return b""
     head = _HEAD.pack(LEDGER_VERSION, ledger.changed, len(ledger.printed))
-    figures = (
+    return head + b"".join(
         _PRINTED.pack(kind, QUALIFIERS.index(qualifier), rest[0], low, _NO_BOUND if high is None else high, *rest[1:])
         for kind, low, high, qualifier, *rest in (*ledger.printed, *ledger.states)
     )
-    return head + b"".join(figures)
 
 
 def read_ledger(packed: bytes | None) -> Ledger:
@@ -103,9 +102,11 @@ def read_ledger(packed: bytes | None) -> Ledger:
 def without_documents(ledger: Ledger, gone: Iterable[bytes]) -> Ledger:
     """Return a ledger without what these documents print. A state that one of them was the first to print goes too."""
     keys = frozenset(gone)
-    printed = [each for each in ledger.printed if each.document not in keys]
-    states = [each for each in ledger.states if each.document not in keys]
-    return Ledger(printed, states, ledger.changed)
+    return Ledger(
+        [each for each in ledger.printed if each.document not in keys],
+        [each for each in ledger.states if each.document not in keys],
+        ledger.changed,
+    )
 
 
 def pack_told(told: Sequence[int]) -> bytes:

@@ -98,8 +98,9 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     number, status, kind, is_counted, topic, *texts = values
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind >= len(_STORED_KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
-    decoded = (text.decode("utf-8", "replace") for text in texts)
-    language, section, source, owner, url, title, changes, terms, news = decoded
+    language, section, source, owner, url, title, changes, terms, news = (
+        text.decode("utf-8", "replace") for text in texts
+    )
     return Member(
         id=key.hex(),
         url=url,

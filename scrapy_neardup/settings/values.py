@@ -230,8 +230,9 @@ def zone_name(value: Any) -> str:
     try:
         return ZoneInfo(value).key
     except (ValueError, OSError, TypeError, ZoneInfoNotFoundError):
-        known = "a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
-        raise ValueError(f"must be {known}") from None
+        raise ValueError(
+            "must be a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
+        ) from None
 
 
 def path(allowed: str) -> Check:
@@ -369,7 +370,9 @@ def _check_redis(url: str) -> None:
     options = dict(parse_qsl(url.partition("?")[2], keep_blank_values=True))
     allowed = _PLAIN | _TLS if url.startswith("rediss") else _PLAIN
     for name in options.keys() - allowed:
-        known = f"allowed are {', '.join(sorted(allowed))}; ssl options need rediss:// or rediss+cluster://"
-        raise ValueError(f"{name} is not an option of this kind of url; {known}")
+        raise ValueError(
+            f"{name} is not an option of this kind of url; allowed are {', '.join(sorted(allowed))}; ssl options need"
+            " rediss:// or rediss+cluster://"
+        )
     if not options.get("db", "0").isdecimal():
         raise ValueError("db is not the number of a database")

@@ -307,6 +307,7 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
     """Show how much of a total is done, and how long the rest will take, if standard error is a terminal."""
     columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    is_shown = sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=not is_shown) as progress:
+    with Progress(
+        *columns, console=Console(stderr=True), redirect_stdout=False, disable=not sys.stderr.isatty()
+    ) as progress:
         yield from progress.track(items, total)

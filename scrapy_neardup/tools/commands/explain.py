@@ -70,9 +70,14 @@ class StoredDocument:
     def document(self) -> Document:
         """Return the document, without a text if the window does not have it."""
         url = self.record.url.decode("utf-8", "replace")
-        title = self.record.title.decode("utf-8", "replace")
-        text = self.kept.text if self.kept else ""
-        return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
+        return Document(
+            self.key.hex(),
+            url,
+            source_of(url),
+            self.record.title.decode("utf-8", "replace"),
+            self.kept.text if self.kept else "",
+            float(seconds_of(self.key)),
+        )
 
 
 Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its document
@@ -128,8 +133,12 @@ async def _named_document(detector: NearDupDetector, name: str) -> StoredDocumen
 def as_stored(detector: NearDupDetector, document: Document) -> StoredDocument:
     """Return a document as a store would keep it. It is not registered."""
     fingerprint = detector.sketcher.fingerprint(document)
-    kept = StoredText.of(document.title, document.text)
-    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
+    return StoredDocument(
+        bytes.fromhex(document.id),
+        new_record(fingerprint, document),
+        StoredText.of(document.title, document.text),
+        fingerprint,
+    )
 
 
 def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Answer:
@@ -180,8 +189,9 @@ def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Mea
     keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
     own = (*second.fingerprint.identity_keys, *second.fingerprint.text_keys)
     weights = dict(zip(own, weights_of(second.fingerprint), strict=True))
-    shared = sum(weights[key] for key in weights.keys() & keys)
-    return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
+    return Measured(
+        "weight of the look-up keys that both have", sum(weights[key] for key in weights.keys() & keys), LEAST_WEIGHT
+    )
 
 
 def _print(sides: Sides, found: Answer) -> None:
@@ -232,8 +242,7 @@ async def _list_similar(options: Options, values: Values) -> int:
         for row in rows:
             print_json(row)
         return 0
-    owners = counted(answer["owners"], "owner")
-    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
+    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {counted(answer['owners'], 'owner')}"))
     for row in rows:
         # No url is broken, so that it can be copied.
         why = f" by {row['why']}" if row["why"] else ""

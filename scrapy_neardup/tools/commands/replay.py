@@ -208,8 +208,12 @@ def _print(summary: dict[str, Any], *, stderr: bool) -> None:
         (),
         *((label, f"{count:,}", "") for label, count in others.items() if count),
     ]
-    title = f"{counted(documents, 'document')} in {summary['seconds']:.1f} s"
-    print_table(title, ("verdict", "documents", "share"), rows, stderr=stderr)
+    print_table(
+        f"{counted(documents, 'document')} in {summary['seconds']:.1f} s",
+        ("verdict", "documents", "share"),
+        rows,
+        stderr=stderr,
+    )
 
 
 def by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:

@@ -97,14 +97,18 @@ def run(options: Options, values: Values) -> int:
             [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
+        built = None
         if options.digest:
-            _write(output, build_digest(gathered, options.title, since, most_listed=options.most))
+            data = build_digest(gathered, options.title, since, most_listed=options.most)
         else:
             built = build_report(gathered, options.title, since, most_listed=options.most)
-            page = built.html.encode("utf-8")
-            _write(output, page)
-            if output != STDOUT:
-                _print(output, built, len(page))
+            data = built.html.encode("utf-8")
+    if output == STDOUT:
+        sys.stdout.buffer.write(data)
+    else:
+        output.write_bytes(data)
+        if built is not None:
+            _print(output, built, len(data))
     return int(bool(gathered.problems))
 
 
@@ -128,17 +132,12 @@ def _as_file(path: Path, stack: ExitStack) -> Path:
     return copy
 
 
-def _write(output: Path, data: bytes) -> None:
-    if output == STDOUT:
-        sys.stdout.buffer.write(data)
-        return
-    output.write_bytes(data)
-
-
 def _print(output: Path, built: Built, size: int) -> None:
-    items = counted(len(built.news["rows"]), "item")
-    stories = counted(built.news["stories"], "story", "stories")
-    print_wrapped(f"{output}: {items}, {stories} of several items, {counted(built.texts, 'text')}, {size / 1e6:.1f} MB")
+    print_wrapped(
+        f"{output}: {counted(len(built.news['rows']), 'item')},"
+        f" {counted(built.news['stories'], 'story', 'stories')} of several items, {counted(built.texts, 'text')},"
+        f" {size / 1e6:.1f} MB"
+    )
     for note in built.notes:
         print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
         for line in note.details:

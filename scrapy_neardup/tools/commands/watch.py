@@ -132,8 +132,9 @@ def _level(report: View) -> str:
 
 
 def _drawn(view: View) -> Group:
-    heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
-    parts: list[Any] = [Text(printable(heading))]
+    parts: list[Any] = [
+        Text(printable(f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"))
+    ]
     if view["warning"]:
         parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
@@ -170,8 +171,11 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
         )
         for report in reports
     ]
-    headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
-    print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
+    print_table(
+        f"{counted(len(reports), 'event')}, items counted up to now",
+        ("level", "since (UTC)", "last new source", "sources", "items", "headline"),
+        rows,
+    )
     if not options.members:
         return
     for report in reports:
@@ -180,9 +184,12 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
             for member in report["members"][-options.members :]
         ]
         # Pages that came again are members and no items, so the two numbers may differ.
-        members = f"the newest {len(shown)} of {counted(len(report['members']), 'member')} of story {report['story']}"
-        title = f"{report['headline'] or report['url']}: {members}"
-        print_table(title, ("time (UTC)", "source", "joined by", "title"), shown)
+        print_table(
+            f"{report['headline'] or report['url']}: the newest {len(shown)} of"
+            f" {counted(len(report['members']), 'member')} of story {report['story']}",
+            ("time (UTC)", "source", "joined by", "title"),
+            shown,
+        )
 
 
 def _short(time: str) -> str:
@@ -205,9 +212,15 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
     for name in ("documents_per_slice", "store", "namespaces"):
         del shown[name]
     if options.json:
-        warnings = summary.store.warnings
-        more = {"settings": configuration, "documents_per_hour": slices, "warnings": warnings}
-        print_json({**shown, "bytes": summary.store.bytes, **more})
+        print_json(
+            {
+                **shown,
+                "bytes": summary.store.bytes,
+                "settings": configuration,
+                "documents_per_hour": slices,
+                "warnings": summary.store.warnings,
+            }
+        )
         return
     thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
     preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / 3600:g} hours"
