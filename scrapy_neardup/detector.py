@@ -364,7 +364,6 @@ def embedding_of(settings: NearDupSettings) -> Embedding | None:
 
 
 def sketcher_of(settings: NearDupSettings) -> Sketcher:
-    """Return a new sketcher, which has learned nothing yet."""
     return Sketcher(settings.resolved_preset(), min_words=settings.min_words, by_source=settings.scope == "same-source")
 
 

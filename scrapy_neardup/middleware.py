@@ -15,7 +15,7 @@ from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encod
 from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, adapter_of
-from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponsePlace
+from scrapy_neardup.crawl.item_context import ItemContext, Page, Place
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.settings.values import name_of, text_of
@@ -55,7 +55,7 @@ class NearDupSpiderMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
-        self._newest: ResponsePlace | None = None
+        self._newest: asyncio.Future[None] | None = None  # done when the responses so far have left their places
         self._canonical = CanonicalUrls()
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
@@ -66,9 +66,10 @@ class NearDupSpiderMiddleware(Component):
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False
         page: Page | None = None
-        place = self._newest = ResponsePlace(self._newest, self.settings.extract_timeout)
+        place = Place(self._newest, self.settings.extract_timeout)
+        self._newest = place.gone
         if opted_out:
-            place.close()
+            place.leave()
         try:
             async for output in result:
                 if not isinstance(output, Request) and self.is_judged(output):
@@ -80,12 +81,12 @@ class NearDupSpiderMiddleware(Component):
                     await self.shared.contexts.put(context)
                 yield output
         finally:
-            place.close()
+            place.leave()
             if page is not None:
                 free_tree(response)
                 await page.finish_if_over()
 
-    def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
+    def _page_of(self, item: Any, response: Response, place: Place, page: Page | None) -> Page:
         """Return the page of an item, and start to read what the item needs of it. Never raise: the output passes.
 
         The item waits for its page in our pipeline, not here. While the output of a response waits, Scrapy keeps
@@ -120,7 +121,7 @@ class NearDupSpiderMiddleware(Component):
         self,
         response: TextResponse,
         page: Page,
-        place: ResponsePlace,
+        place: Place,
         before: asyncio.Task[None] | None,
         url: str | None,
     ) -> None:
@@ -146,7 +147,7 @@ class NearDupSpiderMiddleware(Component):
             self.log_fault(error, response.url)
             page.reason = "internal-error"
 
-    async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
+    async def _extract(self, response: TextResponse, page: Page, place: Place) -> None:
         """Give the page its text, or the reason why it has none."""
         try:
             if len(response.body) > MOST_HTML_BYTES:

@@ -166,7 +166,7 @@ def _seconds(value: object) -> float:
         # Item loaders and JSON feeds keep the numbers of a struct_time, and nothing else of it.
         if len(value) == 9 and all(isinstance(each, int) for each in value):
             return timegm(tuple(value))
-        value = value[0] if value else None
+        value = next(iter(value), None)
     if isinstance(value, str):
         value = _number_or_moment(value[:100].strip())
     elif isinstance(value, date) and not isinstance(value, datetime):

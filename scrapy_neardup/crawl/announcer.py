@@ -128,7 +128,6 @@ _NEARLY_ALL = 0.9
 _FEWEST_REVISITS = 5
 _LONGEST_NAME = 100  # characters
 _MOST_NAMES = 1000
-_NEXT = "Next: scrapy neardup report items.jsonl, after a crawl with -O items.jsonl"
 
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
@@ -261,7 +260,6 @@ class RunSummary:
         return {level: self._counts[f"events/{level}"] for level in LEVELS if self._counts[f"events/{level}"]}
 
     def miss_tags(self, item: object) -> None:
-        """Count an item that took no tags, by its class."""
         _note(self._untagged, type(item).__qualname__)
 
     def miss_text(self, adapter: Mapping[str, Any], problem: str) -> None:
@@ -305,7 +303,7 @@ class RunSummary:
                 yield textwrap.fill(
                     f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
                 )
-        yield _NEXT
+        yield "Next: scrapy neardup report items.jsonl, after a crawl with -O items.jsonl"
         if self._levels.keys() - {"ended"} and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 

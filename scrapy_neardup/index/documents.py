@@ -34,8 +34,6 @@ Records = dict[bytes, Record]
 
 
 class Documents(Part):
-    """The documents of one namespace and configuration."""
-
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
         self.judge = partition.judge

@@ -27,8 +27,6 @@ _SHARED_TOGETHER = 64  # documents whose features or lines are counted here befo
 
 
 class Learned(Part):
-    """What is learned of one namespace and configuration."""
-
     @swaps
     async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
         """Add document frequencies of one kind to those of all processes. Return the packed sum.

@@ -41,8 +41,6 @@ from scrapy_neardup.story import Join, Member, Story
 
 
 class Stories(Part):
-    """The stories of one namespace and configuration."""
-
     @swaps
     async def unite(self, client: Client, story: str, other: Member) -> Story:
         """Make one story of a story and of the story that begins with another document. Return the united story.
@@ -313,14 +311,13 @@ class Changes(Part):
     async def _after(self, client: Client, known: str, asked_at: int, most: int, *, is_first: bool) -> ChangesRead:
         log = self.layout.changes
         behind = ("+", "COUNT", most + 2)
-        found, newest = cast(
-            "list[list[Entry]]",
-            await answers(
-                client, [Call("XRANGE", log, (known, *behind)), Call("XREVRANGE", log, ("+", "-", "COUNT", 1))]
-            ),
-        )
+        calls = [
+            Call("XRANGE", log, (known, *behind)),
+            Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
+            Call("XLEN", log),
+        ]
+        found, newest, length = cast("tuple[list[Entry], list[Entry], int]", await answers(client, calls))
         if known == _BEGINNING:
-            (length,) = cast("list[int]", await answers(client, [Call("XLEN", log)]))
             is_late = time.time() - asked_at > 2 * self.policy.window
             is_gap = not is_first and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):

@@ -21,8 +21,6 @@ FIELDS = "counts", "version", "ledger", "told"
 
 @dataclass(slots=True)
 class StoredStory:
-    """A story as it was read, and changed since."""
-
     key: bytes
     version: bytes  # empty if there is no such story
     counters: StoryCounters
@@ -34,7 +32,6 @@ class StoredStory:
 
     @property
     def snapshot(self) -> Story:
-        """Return the story as it is now."""
         return self.counters.story(self.key, replace(self.ledger))
 
 

@@ -199,8 +199,6 @@ _SOURCE = struct.Struct(">4xI6x")
 
 @dataclass(slots=True)
 class StoryCounters:
-    """The counters of a story, as they are stored."""
-
     joined: int = 0
     items: int = 0
     copies: int = 0

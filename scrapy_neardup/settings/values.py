@@ -323,12 +323,6 @@ def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", found)
 
 
-ALLOWED_STORES = (
-    "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
-    "redis+cluster://host:port,host:port"
-)
-ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
-
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\],]+)(?::\d{1,5})?"
 _LOGIN = r"(?:[^\s/?#]*@)?"
 _OPTIONS = r"(?:\?[^\s#@]*)?"
@@ -354,9 +348,12 @@ def store(value: Any) -> str:
     url = str(value)
     scheme, separator, rest = url.partition("://")
     if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis(url)):
-        raise ValueError(ALLOWED_STORES)
+        raise ValueError(
+            "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
+            "redis+cluster://host:port,host:port"
+        )
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
-        raise ValueError(ALLOWED_FILES)
+        raise ValueError("a file is sqlite:///relative/file or sqlite:////absolute/file")
     if is_redis(url):
         _check_redis(url)
     return url

@@ -203,7 +203,6 @@ class Ask:
         }
 
     async def _told(self, sentence: str) -> Answer:
-        """Return who tells a claim."""
         topics = self._detector.sketcher.topics
         if topics is None or not self._index.policy.keep_texts:
             return {"measured": False, "why": "a claim needs the preset news, and a window that keeps texts"}

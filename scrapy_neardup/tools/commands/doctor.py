@@ -1,7 +1,7 @@
 """``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to fix it."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import refused_commands
+from scrapy_neardup.index.store import Facts
 from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
@@ -189,24 +190,21 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
 async def _check_redis(index: Index, store: str) -> list[Check]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: refused_commands(client, key))
-    facts: dict[str, str] = {}
-    warnings: Sequence[str] = [""]
+    found = Facts({})
     rights = Check("rights", "this user may call every command that is needed")
     try:
         await index.store.ask(lambda client: client.names(key))
         found = await index.store.ask(lambda client: client.facts([key]))
-        facts = found.facts
-        warnings = found.warnings or warnings
     except StoreError as error:
         rights = Check("rights", f"watch, explain and purge do not work: {error}", "see docs/redis.md", is_warning=True)
     if refused:
         rights = Check("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
-    server = "".join(f" ({facts[name]})" for name in ("server", "mode") if facts.get(name))
-    policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
+    server = "".join(f" ({found.facts[name]})" for name in ("server", "mode") if name in found.facts)
+    policy = f"maxmemory-policy {found.facts.get('maxmemory-policy', 'unknown')}, {found.facts.get('memory', '')}"
     return [
         Check("store", f"{store}{server}"),
         rights,
-        *(Check("eviction", policy, warning, is_warning=True) for warning in warnings),
+        *(Check("eviction", policy, warning, is_warning=True) for warning in found.warnings or ("",)),
     ]
 
 

@@ -40,10 +40,12 @@ from scrapy_neardup.tools.lab.replay import document_of, opened
 _MOST_SENTENCES = 10  # that are printed
 _LONGEST = 300  # characters of each
 
-_FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
-
 OPTIONS = (
-    option("a", metavar="A", help=_FORM),
+    option(
+        "a",
+        metavar="A",
+        help="a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)",
+    ),
     option(
         "b",
         metavar="B",

@@ -54,7 +54,6 @@ _TITLES = {
 
 
 def _address(value: str) -> tuple[str, int]:
-    """Return host and port of an option."""
     with suppress(ValueError):
         parts = urlsplit(f"//{value}")
         if parts.hostname and parts.port is not None:

@@ -20,7 +20,7 @@ from scrapy_neardup.tools.commands.console import (
     refuse_overwriting,
     track,
 )
-from scrapy_neardup.tools.lab.feed import STDIN
+from scrapy_neardup.tools.lab.feed import STDIN, shown
 from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates
@@ -126,7 +126,7 @@ def _as_file(path: Path, stack: ExitStack) -> Path:
     """Return a path that can be read twice: texts are read after everything else."""
     if path != STDIN and (path.is_file() or path.is_dir() or not path.exists()):
         return path
-    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == STDIN else path.name)
+    copy = Path(stack.enter_context(TemporaryDirectory()), Path(shown(path)).name)
     with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
         shutil.copyfileobj(source, target)
     return copy
