@@ -260,8 +260,7 @@ class NearDupDetector:
                 fingerprints = await asyncio.to_thread(self.sketcher.fingerprints, documents)
                 start = time.perf_counter()
                 checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
-                microseconds = round(1e6 * (time.perf_counter() - start))
-                self.timings.update(documents=len(group), microseconds=microseconds)
+                self.timings.update(documents=len(group), microseconds=round(1e6 * (time.perf_counter() - start)))
                 self.breaker.succeeded()
                 verdicts = [await self._with_event(*each) for each in zip(fingerprints, checked, strict=True)]
         except StoreError as error:
@@ -386,5 +385,4 @@ def judge_of(settings: NearDupSettings) -> Judge:
         measure=preset.measure,
         collisions=preset.collisions,
     )
-    system = NEWS if preset.guarded else PUBLISHED
-    return Judge(policy, system, settings.owner_of, source_of)
+    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)

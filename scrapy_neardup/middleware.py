@@ -95,10 +95,9 @@ class NearDupSpiderMiddleware(Component):
         try:
             if page is None:
                 assert response.request is not None
-                urls = [response.request.url, *response.meta.get("redirect_urls", ())]
                 page = Page(
                     response.url,
-                    urls,
+                    (response.request.url, *response.meta.get("redirect_urls", ())),
                     place=place,
                     is_list=isinstance(response, XmlResponse) and not _looks_like_html(response),
                 )

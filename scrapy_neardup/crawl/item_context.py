@@ -217,8 +217,7 @@ class Place:
 
     async def wait_for_turn(self) -> None:
         # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
-        loop = self._before.get_loop()
-        timer = loop.call_later(self._patience, _settle, self._before, context=Context())
+        timer = self._before.get_loop().call_later(self._patience, _settle, self._before, context=Context())
         try:
             await asyncio.shield(self._before)
         finally:

@@ -131,8 +131,9 @@ class Layout:
         ]
 
     def _spans_of_bands(self, generation: int) -> list[Span]:
-        start = generation * self._generation
-        return [Span(self.bands(generation) + more, start, self._generation) for more in ("+", "")]
+        return [
+            Span(self.bands(generation) + more, generation * self._generation, self._generation) for more in ("+", "")
+        ]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""

@@ -53,8 +53,12 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
     topics = max(0, len(fingerprint.topic_keys) - 1)  # the first one is that of the title's heaviest term
     texts = len(fingerprint.band_keys) + len(fingerprint.sample_keys)
     names = len(fingerprint.text_keys) - texts - topics
-    of_identity = [IDENTITY_WEIGHT] * len(fingerprint.identity_keys)
-    return [*of_identity, *[TEXT_WEIGHT] * texts, *[NAME_WEIGHT] * names, *[TOPIC_WEIGHT] * topics]
+    return [
+        *[IDENTITY_WEIGHT] * len(fingerprint.identity_keys),
+        *[TEXT_WEIGHT] * texts,
+        *[NAME_WEIGHT] * names,
+        *[TOPIC_WEIGHT] * topics,
+    ]
 
 
 def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:

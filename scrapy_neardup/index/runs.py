@@ -153,11 +153,14 @@ class Runs(Part):
         own = Call("HSET", name, (run, f"{min(first, beats.now)} {beats.now}"))
         if is_over:
             own = Call("HDEL", name, (run,))
-        forget = [Call("HDEL", name, (each,)) for each in gone]
         commit = Commit(
             # If the store is emptied meanwhile, the next try finds that out; else nobody would.
             [Expected(Call("HGET", name, (run,)), stored.get(b"%d" % run, b""))],
-            [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))],
+            [
+                *(Call("HDEL", name, (each,)) for each in gone),
+                own,
+                Call("EXPIRE", name, (2 * self.policy.window,)),
+            ],
         )
         if await answers(client, [commit]) != [1]:
             raise ConflictError

@@ -214,11 +214,13 @@ class SQLiteClient(Client):
         return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, query, *values)]
 
     async def names(self, beginning: str) -> list[str]:
-        rows = self._sql.execute(
-            "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name",
-            (len(beginning), beginning, self.now),
-        )
-        return [str(name) for (name,) in rows]
+        return [
+            str(name)
+            for (name,) in self._sql.execute(
+                "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name",
+                (len(beginning), beginning, self.now),
+            )
+        ]
 
     async def facts(self, keys: Sequence[str]) -> Facts:
         pages, size, mode = self._sql.execute(

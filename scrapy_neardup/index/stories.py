@@ -71,9 +71,10 @@ class Stories(Part):
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
-        begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
         writes += self.layout.log(
-            *begun_changes, StoryChange("united", moves.key, stays.key), *new_states(stays, states)
+            *(StoryChange("joined", found[1].key, each) for each, _ in begun),
+            StoryChange("united", moves.key, stays.key),
+            *new_states(stays, states),
         )
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))

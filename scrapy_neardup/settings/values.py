@@ -354,13 +354,8 @@ def store(value: Any) -> str:
         )
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError("a file is sqlite:///relative/file or sqlite:////absolute/file")
-    if is_redis(url):
-        _check_redis(url)
-    return url
-
-
-def _check_redis(url: str) -> None:
-    """Raise ValueError if the url names no Redis. The message says what is allowed, and has no part of a password."""
+    if not is_redis(url):
+        return url
     has_form = _SERVER.fullmatch(url) or CLUSTER.fullmatch(url)
     if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):
         raise ValueError(_ALLOWED)
@@ -373,3 +368,4 @@ def _check_redis(url: str) -> None:
         )
     if not options.get("db", "0").isdecimal():
         raise ValueError("db is not the number of a database")
+    return url

@@ -88,7 +88,16 @@ Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its
 async def run(options: Options, values: Values) -> int:
     if options.b is None:
         return await _list_similar(options, values)
-    sides, found = await _explain(options, values)
+    async with AsyncExitStack() as stack:
+        try:
+            detector = await stack.enter_async_context(live_detector(options, values))
+        except NoWindowError:  # nothing is known of other documents
+            if is_document_id(options.a) or is_document_id(options.b):
+                raise
+            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
+            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
+        sides = [(name, await _named_document(detector, name)) for name in (options.a, options.b)]
+        found = explain_pair(detector, sides[0][1], sides[1][1])
     if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
@@ -102,20 +111,6 @@ async def run(options: Options, values: Values) -> int:
     )
     print_json({"a": a, "b": b, **found})
     return 0
-
-
-async def _explain(options: Options, values: Values) -> tuple[Sides, Answer]:
-    async with AsyncExitStack() as stack:
-        try:
-            detector = await stack.enter_async_context(live_detector(options, values))
-        except NoWindowError:  # nothing is known of other documents
-            if is_document_id(options.a) or is_document_id(options.b):
-                raise
-            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
-            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        a = await _named_document(detector, options.a)
-        b = await _named_document(detector, options.b)
-        return [(options.a, a), (options.b, b)], explain_pair(detector, a, b)
 
 
 async def _named_document(detector: NearDupDetector, name: str) -> StoredDocument:
