@@ -1,7 +1,5 @@
 """Extract in worker processes: they use all cores and keep the time limit, and a crash costs one page."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import json
@@ -55,7 +53,7 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 
 
-def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> ExtractionProcesses:
+def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> "ExtractionProcesses":
     """Return what extracts the pages of a crawl.
 
     The first process starts now, because it takes half a second to load an extractor. The others start with pages.

@@ -40,7 +40,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from functools import wraps
 from itertools import groupby
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
@@ -240,7 +239,7 @@ class Partition:
                 *(self.store.location, self.layout.prefix, subject, effect),
             )
 
-    async def texts(self, client: Client, keys: AbstractSet[bytes]) -> dict[bytes, StoredText]:
+    async def texts(self, client: Client, keys: set[bytes]) -> dict[bytes, StoredText]:
         """Return the texts that documents with these keys hold, as far as they are there and whole."""
         calls = calls_by_slice(self.layout.texts, keys - {NO_TEXT})
         texts = dict[bytes, StoredText]()

@@ -19,9 +19,6 @@ from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ClusterDownError, NoScriptError, ResponseError
-from redis.exceptions import ConnectionError as LostConnection
-from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store
@@ -106,9 +103,9 @@ class RedisStore(Store):
         while True:
             try:
                 return await step(client)
-            except (LostConnection, ClusterDownError, TookTooLong, OSError) as error:  # noqa: PERF203
+            except (exceptions.ConnectionError, exceptions.ClusterDownError, exceptions.TimeoutError, OSError) as error:  # noqa: PERF203
                 await client.redis.aclose()  # the next command reads the topology anew
-                if not is_first or not isinstance(error, LostConnection):
+                if not is_first or not isinstance(error, exceptions.ConnectionError):
                     raise
                 is_first = False
 
@@ -124,9 +121,11 @@ class RedisClient(Client):
 
     async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts.
-        found: list[object] = [NoScriptError()] * len(calls)
+        found: list[object] = [exceptions.NoScriptError()] * len(calls)
         for script in (("EVALSHA", _DIGEST), ("EVAL", _COMMIT)):
-            if missing := [number for number, answer in enumerate(found) if isinstance(answer, NoScriptError)]:
+            if missing := [
+                number for number, answer in enumerate(found) if isinstance(answer, exceptions.NoScriptError)
+            ]:
                 # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
                 pipeline: Pipeline = self.redis.pipeline(transaction=False)
                 for number in missing:
@@ -153,7 +152,7 @@ class RedisClient(Client):
 
 def _read(call: Call | Commit, answer: object) -> object:
     """Return an answer as ``Client.send`` says."""
-    if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
+    if isinstance(answer, exceptions.ResponseError) and "WRONGTYPE" in str(answer):
         key = "a key of the namespace"
         if isinstance(call, Call):
             key = call.key
@@ -208,7 +207,7 @@ async def server_facts(client: Redis, key: str) -> Facts:
         where["target_nodes"] = client.get_node_from_key(key)
     try:
         info = await client.info(**where)
-    except ResponseError:
+    except exceptions.ResponseError:
         return Facts({}, ("this user may not call INFO, so it is not known how the server evicts keys",))
     version = info.get("valkey_version") or info.get("redis_version", "")
     limit = int(info.get("maxmemory", 0))
@@ -265,7 +264,9 @@ def connect(url: str, timeout: float) -> Redis:
     found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
-        return Redis.from_url(url, retry=Retry(NoBackoff(), 1, supported_errors=(LostConnection,)), **options)
+        return Redis.from_url(
+            url, retry=Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,)), **options
+        )
     scheme, login, hosts, rest = found.groups()
     first, *others = hosts.split(",")
     nodes = [parse_url(f"redis://{each}") for each in others]
