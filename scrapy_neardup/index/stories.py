@@ -39,6 +39,8 @@ from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_UNITED, begin_st
 from scrapy_neardup.rules.news import united_told, with_news
 from scrapy_neardup.story import Join, Member, Story
 
+WholeStory = tuple[Story, tuple[Member, ...]]
+
 
 class Stories(Part):
     @swaps
@@ -104,6 +106,22 @@ class Stories(Part):
         """Return for each of these stories that became a part of another one the id of the story it is a part of."""
         final = await self.final_keys(client, map(bytes.fromhex, stories))
         return {story.hex(): key.hex() for story, key in final.items() if story != key}
+
+    @reads
+    async def whole(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
+        """Return stories with all members that are kept, or in their place the stories that they became a part of."""
+        found = dict[bytes, WholeStory]()
+        final = await self.final_keys(client, keys)
+        calls = {key: Call("HGETALL", self.layout.story(key)) for key in final.values()}
+        for key, answer in zip(calls, await answers(client, [*calls.values()]), strict=True):
+            try:
+                story = whole_story(key, answer)
+            except StoreError:
+                self.partition.warn_damaged("a story", "it is not told")
+                continue
+            if story.counters.joined:
+                found[key] = story.snapshot, read_members(story.members.items())
+        return {key: found[each] for key, each in final.items() if each in found}
 
     async def final_keys(self, client: Client, stories: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return for each of these stories the key of the story that it became a part of, which may be itself."""
@@ -275,8 +293,6 @@ def text_of(key: bytes, records: Mapping[bytes, Record | None], texts: Mapping[b
 _CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
 _BEGINNING = "0-0"
 
-WholeStory = tuple[Story, tuple[Member, ...]]
-
 
 class ChangesRead(NamedTuple):
     """Changes behind a cursor, and the cursor behind them.
@@ -292,11 +308,7 @@ class ChangesRead(NamedTuple):
 
 
 class Changes(Part):
-    """Reads the log, and stories as they are now."""
-
-    def __init__(self, partition: Partition, stories: Stories) -> None:
-        super().__init__(partition)
-        self._stories = stories
+    """Reads the log."""
 
     async def after(self, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
@@ -343,22 +355,6 @@ class Changes(Part):
         if len(changes) < len(entries):
             self.partition.warn_damaged("a change of a story", "it is not told")
         return changes
-
-    @reads
-    async def stories(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
-        """Return stories with all members that are kept, or in their place the stories that they became a part of."""
-        stories = dict[bytes, WholeStory]()
-        final = await self._stories.final_keys(client, keys)
-        calls = {key: Call("HGETALL", self.layout.story(key)) for key in final.values()}
-        for key, answer in zip(calls, await answers(client, [*calls.values()]), strict=True):
-            try:
-                story = whole_story(key, answer)
-            except StoreError:
-                self.partition.warn_damaged("a story", "it is not told")
-                continue
-            if story.counters.joined:
-                stories[key] = story.snapshot, read_members(story.members.items())
-        return {key: stories[each] for key, each in final.items() if each in stories}
 
 
 def _cursor(known: str, newest: list[Entry]) -> str:

@@ -115,7 +115,7 @@ class Ask:
         if since is None:
             _, cursor = await self._index.changes.newest(1)
             running = [bytes.fromhex(story.id) for story in await self._index.events.running()]
-            found = await self._index.changes.stories(running)
+            found = await self._index.stories.whole(running)
             return {
                 "events": [self._report(*found[key]) for key in running if key in found],
                 "next": cursor,
@@ -159,7 +159,7 @@ class Ask:
         ``story`` may be the id of a story that has become a part of it.
         """
         key = _key(story)
-        if (found := (await self._index.changes.stories([key])).get(key)) is None:
+        if (found := (await self._index.stories.whole([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
@@ -183,7 +183,7 @@ class Ask:
         if is_claim(text) and has_words(text) and not (title or url or document):
             return await self._told(text)
         key, record, status, why = await self._asked(text, title, url, document)
-        story = (await self._index.changes.stories([record.story])).get(record.story)
+        story = (await self._index.stories.whole([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
         records = await self._index.documents.records_of([*{record.original, record.match, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
@@ -212,7 +212,7 @@ class Ask:
         if claim.why_not:
             return {"measured": False, "why": claim.why_not}
         told = await self._telling(claim, candidates)
-        found = await self._index.changes.stories({record.story for record, *_ in told.values()})
+        found = await self._index.stories.whole({record.story for record, *_ in told.values()})
         members = {bytes.fromhex(each.id) for _, members in found.values() for each in members}
         told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
         if not told:
@@ -262,7 +262,7 @@ class Ask:
     ) -> tuple[list[tuple[StoryChange, Story, tuple[Member, ...]]], Answer]:
         """Return changes, each with its story as it is now, which may be another one of which it has become a part."""
         read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
-        stories = await self._index.changes.stories([each.story for each in read.changes])
+        stories = await self._index.stories.whole([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
         return news, {

@@ -82,9 +82,6 @@ class StoredDocument:
         )
 
 
-Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its document
-
-
 async def run(options: Options, values: Values) -> int:
     if options.b is None:
         return await _list_similar(options, values)
@@ -191,7 +188,7 @@ def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Mea
     )
 
 
-def _print(sides: Sides, found: Answer) -> None:
+def _print(sides: list[tuple[str, StoredDocument]], found: Answer) -> None:
     for name, (given, each) in zip("AB", sides, strict=True):
         document = each.document
         title = " ".join(document.title.split())

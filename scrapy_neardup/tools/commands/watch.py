@@ -17,7 +17,7 @@ from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.text.display import counted, printable, without_password
-from scrapy_neardup.tools.ask import Ask
+from scrapy_neardup.tools.ask import Answer, Ask
 from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
@@ -39,10 +39,6 @@ _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
 _INTERVAL = 2.0  # seconds between refreshes
-
-# What is shown, as ``--json`` prints it.
-View = dict[str, Any]
-
 
 OPTIONS = (
     STORE,
@@ -91,14 +87,14 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
             view = await look(detector)
 
 
-async def look(detector: NearDupDetector) -> View:
+async def look(detector: NearDupDetector) -> Answer:
     now = int(time.time())
     threshold, warning = await detector.stories.threshold(now)
     newest, _ = await detector.index.changes.newest(_CHANGES_LOOKED_AT)
-    read = await detector.index.changes.stories(
+    read = await detector.index.stories.whole(
         [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
     )
-    grown: list[View] = [
+    grown: list[Answer] = [
         {
             "story": story.id,
             "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
@@ -127,11 +123,11 @@ async def look(detector: NearDupDetector) -> View:
     }
 
 
-def _level(report: View) -> str:
+def _level(report: Answer) -> str:
     return "muted" if report["is_muted"] else str(report["level"])
 
 
-def _drawn(view: View) -> Group:
+def _drawn(view: Answer) -> Group:
     parts: list[Any] = [
         Text(printable(f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"))
     ]
