@@ -256,20 +256,17 @@ class Batch(Part):
         for each in self.documents:
             pairs = self._update_pairs(each)
             document = with_id(each.given, each.id)
-            record = each.stored or each.record
-            each.decision = self.partition.judge.decide(document, record, pairs, self._texts_of(pairs))
+            # Of candidates, and of the documents kept instead of them.
+            texts = {
+                key: text
+                for pair in pairs
+                for key in (pair.key, pair.kept_key)
+                if (text := text_of(key, self.records, self._texts))
+            }
+            each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
-
-    def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
-        """Return the known texts of candidates, and of the documents kept instead of them, by document key."""
-        return {
-            key: text
-            for pair in pairs
-            for key in (pair.key, pair.kept_key)
-            if (text := text_of(key, self.records, self._texts))
-        }
 
     # 6. Commit
 
@@ -279,13 +276,12 @@ class Batch(Part):
         A document whose commit is refused is not done then: everything is read again for it.
         """
         await self._stories.read(self._client, [each.decision.join for each in self.documents if each.decision.join])
-        commits = await self._client.run_aside(self._commits)
+        commits = await self._client.run_aside(
+            lambda: {each: commit for each in self.documents if (commit := self._commit_of(each))}
+        )
         results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
         for each in self.documents:
             self._note(each, results.get(each, _COMMITTED))
-
-    def _commits(self) -> dict[CheckedDocument, Commit]:
-        return {each: commit for each in self.documents if (commit := self._commit_of(each))}
 
     def _note(self, new: CheckedDocument, result: object) -> None:
         """Note the answer of the store to a commit; a document without a commit is done."""
