@@ -281,17 +281,14 @@ class Batch(Part):
         )
         results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
         for each in self.documents:
-            self._note(each, results.get(each, _COMMITTED))
-
-    def _note(self, new: CheckedDocument, result: object) -> None:
-        """Note the answer of the store to a commit; a document without a commit is done."""
-        if isinstance(result, Exception):
-            new.error = self.partition.store.explained(result)
-            if isinstance(new.error, StoreUnavailable):
-                raise new.error
-        # An earlier try may have written this very record, and its answer was lost on its way.
-        elif result == _COMMITTED or (new.packed and result == new.packed):
-            new.is_registered = True
+            result = results.get(each, _COMMITTED)  # a document without a commit is done
+            if isinstance(result, Exception):
+                each.error = self.partition.store.explained(result)
+                if isinstance(each.error, StoreUnavailable):
+                    raise each.error
+            # An earlier try may have written this very record, and its answer was lost on its way.
+            elif result == _COMMITTED or (each.packed and result == each.packed):
+                each.is_registered = True
 
     def _commit_of(self, new: CheckedDocument) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
