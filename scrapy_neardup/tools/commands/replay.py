@@ -133,9 +133,13 @@ async def _run(options: Options, values: Values) -> int:
             _write(stories, {"story": output_format.given_id(story), "final_story": output_format.given_id(final)})
         sys.stdout.flush()
         seconds = time.perf_counter() - start
-    summary = _summary(counts, seconds) | {"events": levels, "stories_united": len(final_stories)}
-    # The summary is on standard error if standard output has the verdicts, events or stories.
-    return _end(options, options.input, summary, status, stderr=STDOUT in paths)
+    return _end(
+        options,
+        options.input,
+        _summary(counts, seconds) | {"events": levels, "stories_united": len(final_stories)},
+        status,
+        stderr=STDOUT in paths,  # if standard output has the verdicts, events or stories
+    )
 
 
 def _run_on_cluster(options: Options, values: Values) -> int:

@@ -134,11 +134,17 @@ def _drawn(view: Answer) -> Group:
     if view["warning"]:
         parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
-    events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
-    stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
     for title, headings, rows in (
-        ("running events, items counted up to now", columns, events),
-        ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
+        (
+            "running events, items counted up to now",
+            columns,
+            [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])],
+        ),
+        (
+            "growing stories",
+            ("items in 10 min", "in an hour", "headline"),
+            [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]],
+        ),
     ):
         if rows:
             parts.append(table_of(title, headings, rows))
@@ -156,21 +162,20 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
     if not reports:
         print("No event is running.")
         return
-    rows = [
-        (
-            _level(report),
-            _short(report["first"]["time"]) if report["first"] else "",
-            _short(report["time"]),
-            report["measures"]["sources"],
-            report["items"],
-            "\n".join(filter(None, (report["headline"] or report["url"], report["summary"]))),
-        )
-        for report in reports
-    ]
     print_table(
         f"{counted(len(reports), 'event')}, items counted up to now",
         ("level", "since (UTC)", "last new source", "sources", "items", "headline"),
-        rows,
+        [
+            (
+                _level(report),
+                _short(report["first"]["time"]) if report["first"] else "",
+                _short(report["time"]),
+                report["measures"]["sources"],
+                report["items"],
+                "\n".join(filter(None, (report["headline"] or report["url"], report["summary"]))),
+            )
+            for report in reports
+        ],
     )
     if not options.members:
         return
