@@ -385,4 +385,5 @@ def judge_of(settings: NearDupSettings) -> Judge:
         measure=preset.measure,
         collisions=preset.collisions,
     )
-    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)
+    system = NEWS if preset.guarded else PUBLISHED
+    return Judge(policy, system, settings.owner_of, source_of)
