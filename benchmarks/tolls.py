@@ -97,7 +97,7 @@ async def _replay(documents: Iterable[RecordedDocument], labels: dict[str, dict[
 async def _states(detector: NearDupDetector, story: str | None) -> list[tuple[int, int]]:
     """Return kind and value of the states of a story."""
     key = bytes.fromhex(story or "")
-    found = (await detector.index.changes.stories([key])).get(key) if key else None
+    found = (await detector.index.stories.whole([key])).get(key) if key else None
     return [(state.kind, int(state.low)) for state in found[0].ledger.current.values()] if found else []
 
 

@@ -78,14 +78,13 @@ class NearDupDetector:
         self.preset = self.settings.resolved_preset()
         self.sketcher = sketcher_of(self.settings)
         self.embedding = embedding_of(self.settings)
-        embedder = self.embedding.identity if self.embedding else ""
         self.index: Index = index_from_url(
             self.settings.store,
             namespace=self.settings.window_namespace,
             config=self.preset.config(
                 by_source=self.sketcher.by_source,
                 records=RECORD_VERSIONS,
-                embedder=embedder,
+                embedder=self.embedding.identity if self.embedding else "",
                 extractor=extractor_identity(self.settings.extractor),
             ),
             judge=judge_of(self.settings),
@@ -130,8 +129,7 @@ class NearDupDetector:
         await self.index.open()
         if self.delivery is not None:
             await self.delivery.begin()
-            began = await self.index.runs.began(int(self._documents.seconds()))
-            self._documents.young_until = began + NEWS_AGE
+            self._documents.young_until = NEWS_AGE + await self.index.runs.began(int(self._documents.seconds()))
         self._is_open = True
 
     async def prepare(self) -> None:
@@ -262,8 +260,7 @@ class NearDupDetector:
                 fingerprints = await asyncio.to_thread(self.sketcher.fingerprints, documents)
                 start = time.perf_counter()
                 checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
-                microseconds = round(1e6 * (time.perf_counter() - start))
-                self.timings.update(documents=len(group), microseconds=microseconds)
+                self.timings.update(documents=len(group), microseconds=round(1e6 * (time.perf_counter() - start)))
                 self.breaker.succeeded()
                 verdicts = [await self._with_event(*each) for each in zip(fingerprints, checked, strict=True)]
         except StoreError as error:
@@ -366,9 +363,7 @@ def embedding_of(settings: NearDupSettings) -> Embedding | None:
 
 
 def sketcher_of(settings: NearDupSettings) -> Sketcher:
-    """Return a new sketcher, which has learned nothing yet."""
-    is_by_source = settings.scope == "same-source"
-    return Sketcher(settings.resolved_preset(), min_words=settings.min_words, by_source=is_by_source)
+    return Sketcher(settings.resolved_preset(), min_words=settings.min_words, by_source=settings.scope == "same-source")
 
 
 def judge_of(settings: NearDupSettings) -> Judge:

@@ -15,7 +15,7 @@ from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encod
 from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, adapter_of
-from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponsePlace
+from scrapy_neardup.crawl.item_context import ItemContext, Page, Place
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.settings.values import name_of, text_of
@@ -55,7 +55,7 @@ class NearDupSpiderMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
-        self._newest: ResponsePlace | None = None
+        self._newest: asyncio.Future[None] | None = None  # done when the responses so far have left their places
         self._canonical = CanonicalUrls()
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
@@ -66,9 +66,10 @@ class NearDupSpiderMiddleware(Component):
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False
         page: Page | None = None
-        place = self._newest = ResponsePlace(self._newest, self.settings.extract_timeout)
+        place = Place(self._newest, self.settings.extract_timeout)
+        self._newest = place.gone
         if opted_out:
-            place.close()
+            place.leave()
         try:
             async for output in result:
                 if not isinstance(output, Request) and self.is_judged(output):
@@ -80,12 +81,12 @@ class NearDupSpiderMiddleware(Component):
                     await self.shared.contexts.put(context)
                 yield output
         finally:
-            place.close()
+            place.leave()
             if page is not None:
                 free_tree(response)
                 await page.finish_if_over()
 
-    def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
+    def _page_of(self, item: Any, response: Response, place: Place, page: Page | None) -> Page:
         """Return the page of an item, and start to read what the item needs of it. Never raise: the output passes.
 
         The item waits for its page in our pipeline, not here. While the output of a response waits, Scrapy keeps
@@ -94,16 +95,20 @@ class NearDupSpiderMiddleware(Component):
         try:
             if page is None:
                 assert response.request is not None
-                urls = [response.request.url, *response.meta.get("redirect_urls", ())]
-                is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
-                page = Page(response.url, urls, place=place, is_list=is_list)
+                page = Page(
+                    response.url,
+                    (response.request.url, *response.meta.get("redirect_urls", ())),
+                    place=place,
+                    is_list=isinstance(response, XmlResponse) and not _looks_like_html(response),
+                )
             adapter = adapter_of(item)
             text = text_of(adapter, self.settings.item_fields["text"])
             url = name_of(adapter, self.settings.item_fields["url"])
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
-                step = self._read(response, page, place, page.reading, None if text else url)
-                page.reading = asyncio.create_task(step)
+                page.reading = asyncio.create_task(
+                    self._read(response, page, place, page.reading, None if text else url)
+                )
         except Exception as error:
             self.log_fault(error, response.url)
             page = page or Page()
@@ -115,14 +120,23 @@ class NearDupSpiderMiddleware(Component):
         self,
         response: TextResponse,
         page: Page,
-        place: ResponsePlace,
+        place: Place,
         before: asyncio.Task[None] | None,
         url: str | None,
     ) -> None:
         """Read the head of a page after ``before``, and its text if an item with this ``url`` needs it. Never raise."""
         try:
             if before is None:
-                await self._add_head(response, page)
+                body = response.body
+                page.encoding = declared_encoding(response)
+                if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+                    # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
+                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+                    page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
+                head = read_head(body[:SHORT_PAGE], page.encoding)
+                if not head.is_whole and len(body) > SHORT_PAGE:
+                    head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
+                page.add_head(head, self._canonical.of(head.canonical, response.url))
             else:
                 await before
             if url is not None and not page.has_begun_extraction and page.is_named_by(url):
@@ -132,21 +146,7 @@ class NearDupSpiderMiddleware(Component):
             self.log_fault(error, response.url)
             page.reason = "internal-error"
 
-    async def _add_head(self, response: TextResponse, page: Page) -> None:
-        """Read encoding and head of a page."""
-        body = response.body
-        page.encoding = declared_encoding(response)
-        if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-            # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
-            beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
-            page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
-        head = read_head(body[:SHORT_PAGE], page.encoding)
-        if not head.is_whole and len(body) > SHORT_PAGE:
-            head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-        canonical = self._canonical.of(head.canonical, response.url)
-        page.add_head(head, canonical)
-
-    async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
+    async def _extract(self, response: TextResponse, page: Page, place: Place) -> None:
         """Give the page its text, or the reason why it has none."""
         try:
             if len(response.body) > MOST_HTML_BYTES:

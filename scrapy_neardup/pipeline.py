@@ -76,10 +76,10 @@ class NearDupPipeline(Component):
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
-        self.fates = ItemFates(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
         log_window_location(self.settings)
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
+        self.fates = ItemFates(crawler, self.detector.delivery, self.summary.problems)
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self._drops = self.settings.action == "drop"
         self._prepared: asyncio.Task[None] | None = None
@@ -144,7 +144,7 @@ class NearDupPipeline(Component):
             await self.announcer.close()
             if not self.fates.has_feeds:
                 await self._close_detector()
-        self.announcer.count_run(self.fates.failures, self.fates.lost)
+        self.announcer.count_run()
 
     def _log_run(self) -> None:
         if text := self.summary.text():
@@ -163,7 +163,7 @@ class NearDupPipeline(Component):
             return
         self._is_closed = True
         # Once more: what no feed has stored is known now.
-        self.announcer.count_run(self.fates.failures, self.fates.lost)
+        self.announcer.count_run()
         try:
             await self.detector.close()
         except StoreError as error:
@@ -186,8 +186,9 @@ class NearDupPipeline(Component):
         finally:
             self._under_way -= 1
         url = self._url(adapter, context.page)
-        title = text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title
-        await self.announcer.tell(item, verdict, title, url)
+        await self.announcer.tell(
+            item, verdict, text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title, url
+        )
         if verdict.would_drop and self._drops_now(adapter, verdict):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
@@ -228,10 +229,22 @@ class NearDupPipeline(Component):
 
         Items without a text of their own share the verdict of their page.
         """
+        page = context.page
         try:
-            found = self._find_document(adapter, context.page)
-            if isinstance(found, Verdict):
-                return found
+            is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
+            if text := text_of(adapter, self.settings.item_fields["text"]):
+                document = self._document(adapter, text, page, is_of_page=is_of_page)
+                found = PendingDocument(document, None, self.fates.finish)
+            elif problem := _missing_text(page, is_of_page=is_of_page):
+                self.summary.miss_text(adapter, problem)
+                return unchecked("no-text")
+            elif not page.text.strip():
+                return unchecked(page.reason)
+            else:
+                if page.document is None:
+                    document = self._document(adapter, page.text, page, is_of_page=True)
+                    page.document = PendingDocument(document, page.place, self.fates.finish)
+                found = page.document
             if found.verdict is None:
                 found.verdict = asyncio.create_task(self._ask_detector(found))
             if context.item is not None:  # else no pipeline of ours has seen the item before
@@ -241,22 +254,6 @@ class NearDupPipeline(Component):
         except Exception as error:
             self.log_fault(error, "An item")
             return unchecked("internal-error")
-
-    def _find_document(self, adapter: ItemAdapter, page: Page) -> PendingDocument | Verdict:
-        """Return the document with the text of an item or of its page, or the verdict on an item without a text."""
-        is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
-        if text := text_of(adapter, self.settings.item_fields["text"]):
-            document = self._document(adapter, text, page, is_of_page=is_of_page)
-            return PendingDocument(document, None, self.fates.finish)
-        if problem := _missing_text(page, is_of_page=is_of_page):
-            self.summary.miss_text(adapter, problem)
-            return unchecked("no-text")
-        if not page.text.strip():
-            return unchecked(page.reason)
-        if page.document is None:
-            document = self._document(adapter, page.text, page, is_of_page=True)
-            page.document = PendingDocument(document, page.place, self.fates.finish)
-        return page.document
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         fields = self.settings.item_fields
@@ -303,8 +300,7 @@ class NearDupPipeline(Component):
             return parse_time(value)
         except ValueError as error:
             self.count("time_errors")
-            self.summary.problems["time"] += 1
-            if self.summary.problems["time"] == 1:
+            if self.shared.counts["time_errors"] == 1:
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
@@ -350,7 +346,6 @@ class NearDupPipeline(Component):
             if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
                 return False
         self.count("dropped")
-        self.summary.dropped += 1
         return True
 
 

@@ -89,9 +89,10 @@ class DocumentMaker:
         sketch: bytes,
     ) -> Document:
         """Return a document, see ``NearDupDetector.document``."""
-        given = (text, url, title, canonical, language, section, publisher, site_name)
-        read = (each if isinstance(each, str) else "" for each in given)
-        text, url, title, canonical, language, section, publisher, site_name = read
+        text, url, title, canonical, language, section, publisher, site_name = (
+            each if isinstance(each, str) else ""
+            for each in (text, url, title, canonical, language, section, publisher, site_name)
+        )
         url = without_surrogates(url)
         title = without_surrogates(title[:_LONGEST_TITLE])
         now = self.seconds()
@@ -150,11 +151,11 @@ def parse_time(value: object) -> float:
     try:
         seconds = _seconds(value)
     except _ZoneError as error:
-        remedy = "write the offset, such as +05:30"
-        raise ValueError(f"{shown(value)} is not a time: {error} is no zone of one offset; {remedy}") from None
+        raise ValueError(
+            f"{shown(value)} is not a time: {error} is no zone of one offset; write the offset, such as +05:30"
+        ) from None
     except (ValueError, OverflowError):
-        remedy = "use ISO 8601, RFC 822 or Unix seconds"
-        raise ValueError(f"{shown(value)} is not a time: {remedy}") from None
+        raise ValueError(f"{shown(value)} is not a time: use ISO 8601, RFC 822 or Unix seconds") from None
     if not 0 <= seconds <= LAST_SECOND:
         raise ValueError(f"{shown(value)} is not between 1970 and 2106")
     return seconds
@@ -165,7 +166,7 @@ def _seconds(value: object) -> float:
         # Item loaders and JSON feeds keep the numbers of a struct_time, and nothing else of it.
         if len(value) == 9 and all(isinstance(each, int) for each in value):
             return timegm(tuple(value))
-        value = value[0] if value else None
+        value = next(iter(value), None)
     if isinstance(value, str):
         value = _number_or_moment(value[:100].strip())
     elif isinstance(value, date) and not isinstance(value, datetime):

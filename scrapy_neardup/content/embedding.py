@@ -72,8 +72,9 @@ class Embedding:
         self._paused_until = clock()
         self._known: dict[str, bytes] = {}
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
-        options = WorkerOptions(factory, timeout, (factory, path), memory=None, too_slow=NO_ANSWER)
-        self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
+        self._worker = ExtractionProcesses(
+            WorkerOptions(factory, timeout, (factory, path), memory=None, too_slow=NO_ANSWER), recycle_after=1 << 31
+        )
         try:
             example = self._worker.submit_text(
                 "The ferry ran aground off the island\nIts steering failed in heavy seas."

@@ -80,8 +80,11 @@ def load_extractor(name: str | None) -> Extractor:
     if name is None:
         return lambda html, url: ""  # the items of the crawl bring their texts
     if name.startswith("__main__."):
-        allowed = "worker processes cannot import the script that is run: put it into a module"
-        raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
+        raise SettingsError(
+            "NEARDUP_EXTRACTOR",
+            name,
+            "worker processes cannot import the script that is run: put it into a module",
+        )
     if name not in BUILT_IN:
         allowed = f"{', '.join(map(repr, BUILT_IN))}, the import path of a callable (html, url), or None"
         return load_callable("NEARDUP_EXTRACTOR", name, allowed)
@@ -92,8 +95,9 @@ def load_extractor(name: str | None) -> Extractor:
             if int(version(name).partition(".")[0]) < built_in.oldest:
                 raise ImportError(f"version {version(name)} is too old")
         except ImportError as error:  # PackageNotFoundError is one
-            allowed = f"{error}; pip install '{name}>={built_in.oldest}'"
-            raise SettingsError("NEARDUP_EXTRACTOR", name, allowed) from error
+            raise SettingsError(
+                "NEARDUP_EXTRACTOR", name, f"{error}; pip install '{name}>={built_in.oldest}'"
+            ) from error
     return built_in.extract
 
 
@@ -140,8 +144,10 @@ def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False
     from trafilatura import extract
 
     # ``deduplicate`` stays off: its cache is kept for the whole process, so a page's fourth extraction would be empty.
-    text = extract(html, url=url or None, fast=fast, include_comments=False, include_tables=tables, with_metadata=False)
-    return text or ""
+    return (
+        extract(html, url=url or None, fast=fast, include_comments=False, include_tables=tables, with_metadata=False)
+        or ""
+    )
 
 
 def prose_words(text: str) -> int:

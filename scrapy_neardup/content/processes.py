@@ -1,7 +1,5 @@
 """Extract in worker processes: they use all cores and keep the time limit, and a crash costs one page."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import json
@@ -55,14 +53,13 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 
 
-def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> ExtractionProcesses:
+def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> "ExtractionProcesses":
     """Return what extracts the pages of a crawl.
 
     The first process starts now, because it takes half a second to load an extractor. The others start with pages.
     Raise SettingsError if the extractor cannot be used.
     """
-    options = worker_options(settings, sketches=True)
-    extraction = ExtractionProcesses(options, settings.extract_workers, timings=timings)
+    extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers, timings=timings)
     if settings.extractor is not None:
         extraction.start()
     return extraction
@@ -140,8 +137,10 @@ class ExtractionProcesses:
             self._jobs.put((request, answer))
             if not self._threads:
                 # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
-                serving = [threading.Thread(target=self._serve, args=(each,), daemon=True) for each in self._workers]
-                self._threads = [threading.Thread(target=self._watch, daemon=True), *serving]
+                self._threads = [
+                    threading.Thread(target=self._watch, daemon=True),
+                    *(threading.Thread(target=self._serve, args=(each,), daemon=True) for each in self._workers),
+                ]
                 for thread in self._threads:
                     thread.start()
         return answer

@@ -212,7 +212,6 @@ def _tells(
 
 
 def _blocks(html: str) -> Iterator[_Block]:
-    """Yield the blocks of text of a part of a page."""
     from lxml.etree import Comment, HTMLParser, strip_elements
     from lxml.html import fromstring
 

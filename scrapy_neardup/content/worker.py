@@ -31,8 +31,8 @@ PAGE = b"p"
 TEXTS = b"t"
 READY = b"+"
 
-# See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that has
-# no ``if __name__ == "__main__"``.
+# Its arguments are the import path of the parent, and the options. ``multiprocessing`` would import the user's script,
+# and crawl a second time if that has no ``if __name__ == "__main__"``.
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
@@ -66,10 +66,6 @@ class WorkerOptions(NamedTuple):
     def memory_limit(self) -> str:
         """Return the end of a message about a page that took, or may have taken, too much memory."""
         return "" if self.memory is None else f"; a worker process may take {self.memory} bytes"
-
-    def command(self) -> list[str]:
-        """Return the command line of a worker, with the import path of its parent."""
-        return [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(self)]
 
 
 def send(pipe: BinaryIO, *parts: bytes) -> None:
@@ -219,7 +215,7 @@ class WorkerProcess:
             # A large buffer: most answers then take one read, and each read releases the interpreter lock.
             # A session of its own: Ctrl-C is for the crawl, which ends its workers when it has their pages.
             self._process = subprocess.Popen(
-                self._options.command(),
+                [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(self._options)],
                 bufsize=1 << 16,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -36,14 +36,17 @@ class Announcer(Component):
         super().__init__(crawler)
         self._detector = detector
         self.feeds = feeds_of(crawler, self.settings)
-        self.summary = RunSummary(self.settings)
+        self.summary = RunSummary(self.settings, self.shared.counts)
         self._sending = asyncio.Lock()
         receivers = receivers_of(self.settings)
         if receivers and self.settings.action != "dry-run":
             outbox = detector.stories.outbox
             report = partial(special_report, zone=self.settings.zone)
-            senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers}
-            outbox.send_to(senders, self.settings.events_levels, self.settings.events_sections)
+            outbox.send_to(
+                {each.key: Sender(each, report, outbox.note_result) for each in receivers},
+                self.settings.events_levels,
+                self.settings.events_sections,
+            )
 
     def write(self, setting: str, row: Mapping[str, Any]) -> bool:
         """Write a line to the feed of a setting, if there is one. Return False if that fails, and count the failure."""
@@ -76,7 +79,6 @@ class Announcer(Component):
                         report = special_report(event, zone=self.settings.zone)
                         self.write("NEARDUP_EVENTS_FEED", report)
                         self.count(f"events/{event.level}")
-                        self.summary.levels[event.level] += 1
                         await self._send(signals.story_event, event=event, report=report)
                     except Exception as error:  # noqa: PERF203  the other events are passed on
                         self.log_fault(error, f"Event {event.id}")
@@ -97,13 +99,8 @@ class Announcer(Component):
         for feed in self.feeds.values():
             await feed.close()
 
-    def count_run(self, failures: int, lost: int) -> None:
-        """Add to the stats what the run did, and the time that each step took.
-
-        ``failures`` are those of feeds, and ``lost`` are items that a later pipeline dropped.
-        """
-        self.summary.problems["feed"] = failures
-        self.summary.lost = lost
+    def count_run(self) -> None:
+        """Add to the stats what the run did, and the time that each step took."""
         if (embedding := self._detector.embedding) is not None:
             self.set_stat("embed/failures", embedding.failures)
         for step, spent in {"extract": self.shared.extraction_timings, "check": self._detector.timings}.items():
@@ -121,8 +118,7 @@ _MOST_SOURCES = 1000  # of one story
 _SHOWN = 5  # stories, events and changes
 _MOST_CHANGES = 1000
 _WIDTH = 80  # columns of the block; only a url may be longer
-_LONGEST_TITLE = 200  # characters
-_LONGEST_URL = 200
+_LONGEST_TITLE = 200  # characters; of a url too
 _LONG_TEXT = 400  # characters of a field that may hold the text of an article
 _FEWEST_SPACES = 40
 _NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
@@ -131,7 +127,6 @@ _NEARLY_ALL = 0.9
 _FEWEST_REVISITS = 5
 _LONGEST_NAME = 100  # characters
 _MOST_NAMES = 1000
-_NEXT = "Next: scrapy neardup report items.jsonl, after a crawl with -O items.jsonl"
 
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
@@ -219,32 +214,24 @@ class _RunStory:
 
 
 class RunSummary:
-    """Counts what a run did, in bounded memory."""
+    """Tells what a run did, from ``counts`` by the names of stats, and from what it notes itself in bounded memory."""
 
-    def __init__(self, settings: NearDupSettings) -> None:
+    def __init__(self, settings: NearDupSettings, counts: Counter[str]) -> None:
         self._settings = settings
-        self.judged = 0
-        self.dropped = 0
-        self.lost = 0  # items that were kept, and that a later pipeline dropped
+        self._counts = counts
         self.late = 0  # items that were under way when the crawl ended
         self.problems: Counter[str] = Counter()  # by the names of hints
-        self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
         self._untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._local_sites: Counter[str] = Counter()  # with their ports
-        self._would_drop = 0
         self._stories: dict[str, _RunStory] = {}
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
-        self.levels: Counter[str] = Counter()  # of the events that were raised
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
-        self.judged += 1
-        self._statuses.update(counted_names(verdict))
         source = source_of(url)
         if source == "localhost" or source.replace(".", "").isdigit():
             self.problems["local-hosts"] += 1
             _note(self._local_sites, url.split("/", 3)[2])
-        self._would_drop += verdict.would_drop
         for line in verdict.changes:
             first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
             if items or len(self._changes) < _MOST_CHANGES:
@@ -254,7 +241,7 @@ class RunSummary:
             return
         if verdict.story not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
-        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
+        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_TITLE]))
         story.items += 1
         if source and len(story.sources) < _MOST_SOURCES:
             story.sources.add(self._settings.owner_of(source))
@@ -267,8 +254,11 @@ class RunSummary:
                 story.items += moved.items
                 story.sources |= moved.sources
 
+    @property
+    def _levels(self) -> dict[str, int]:
+        return {level: self._counts[f"events/{level}"] for level in LEVELS if self._counts[f"events/{level}"]}
+
     def miss_tags(self, item: object) -> None:
-        """Count an item that took no tags, by its class."""
         _note(self._untagged, type(item).__qualname__)
 
     def miss_text(self, adapter: Mapping[str, Any], problem: str) -> None:
@@ -281,16 +271,14 @@ class RunSummary:
 
     def stats(self) -> Iterator[tuple[str, int]]:
         """Yield names and values of stats, without the prefix ``neardup/``."""
-        if self.judged:
-            yield "run/kept", self.judged - self.dropped
-            if self.lost:
-                yield "run/lost", self.lost
+        if self._counts["checked"]:
+            yield "run/kept", self._counts["checked"] - self._counts["dropped"]
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
     def text(self) -> str:
         """Return the block. If the run had no items, say so and where to look."""
-        if self.judged:
+        if self._counts["checked"]:
             return printable("\n".join(self._lines()))
         if self.late:
             return ""
@@ -314,23 +302,25 @@ class RunSummary:
                 yield textwrap.fill(
                     f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
                 )
-        yield _NEXT
-        if self.levels.keys() - {"ended"} and self._settings.store != "memory://":
+        yield "Next: scrapy neardup report items.jsonl, after a crawl with -O items.jsonl"
+        if self._levels.keys() - {"ended"} and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 
     def _count_lines(self) -> Iterator[str]:
-        kept = f"scrapy-neardup: {counted(self.judged, 'item')} judged, {self.judged - self.dropped:,} kept"
+        judged = self._counts["checked"]
+        dropped = self._counts["dropped"]
+        kept = f"scrapy-neardup: {counted(judged, 'item')} judged, {judged - dropped:,} kept"
         if self._settings.action == "drop":
-            yield f"{kept}, {self.dropped:,} dropped"
+            yield f"{kept}, {dropped:,} dropped"
         else:
             yield kept
-            yield f"  {self._would_drop:,} would be dropped with NEARDUP_ACTION = 'drop'"
-        if self.lost:
-            yield f"  {self.lost:,} of those kept were dropped by later pipelines, or failed in them"
+            yield f"  {self._counts['would_drop']:,} would be dropped with NEARDUP_ACTION = 'drop'"
+        if lost := self._counts["run/lost"]:
+            yield f"  {lost:,} of those kept were dropped by later pipelines, or failed in them"
         for status in STATUSES:
-            if count := self._statuses[status]:
+            if count := self._counts[status]:
                 prefix = f"{status}/"
-                details = [each for each in self._statuses.most_common() if each[0].startswith(prefix)]
+                details = [each for each in self._counts.most_common() if each[0].startswith(prefix)]
                 listed = ", ".join(f"{name.removeprefix(prefix)} {items:,}" for name, items in details)
                 yield f"  {status:<10}{count:>7,}   {listed}".rstrip()
 
@@ -344,32 +334,36 @@ class RunSummary:
                 )
                 if story.url:
                     yield f"    {' '.join(story.url.split())}"
-        if self.levels:
-            yield "Events: " + ", ".join(f"{self.levels[level]:,} {level}" for level in LEVELS if self.levels[level])
+        if levels := self._levels:
+            yield "Events: " + ", ".join(f"{events:,} {level}" for level, events in levels.items())
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         settings = self._settings
-        counts = {name: self.problems[name] or self._statuses[f"unchecked/{name}"] for name in HINTS}
+        judged = self._counts["checked"]
+        counts = {name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS}
         counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
-        if self._statuses["unchecked/no-text"] < _NOTABLE * self.judged:
+        if self._counts["unchecked/no-text"] < _NOTABLE * judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
-        if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
+        if (revisits := self._counts["duplicate/revisit"]) >= _FEWEST_REVISITS:
             counts["only-revisits"] = revisits
         counts["untagged"] = self._untagged.total()
-        if self.levels or len(self._local_sites) < MIN_SOURCES:
+        if self._levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
         for name, (least, text) in HINTS.items():
-            if (items := counts[name]) and items >= least * self.judged:
-                filled = text.format(
-                    share=f"{items:,} of {max(items, self.judged):,} items",
-                    untagged=_most(self._untagged),
-                    remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
-                    min_words=settings.min_words,
-                    time_field=settings.item_fields["time"],
-                    hours=settings.window / 3600,
+            if (items := counts[name]) and items >= least * judged:
+                yield (
+                    name,
+                    items,
+                    text.format(
+                        share=f"{items:,} of {max(items, judged):,} items",
+                        untagged=_most(self._untagged),
+                        remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
+                        min_words=settings.min_words,
+                        time_field=settings.item_fields["time"],
+                        hours=settings.window / 3600,
+                    ),
                 )
-                yield name, items, filled
 
 
 def _note(names: Counter[str], name: object) -> None:

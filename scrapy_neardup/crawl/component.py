@@ -50,6 +50,7 @@ class SharedState:
         self.contexts = ItemContexts()
         self.extraction_timings = Counter[str]()
         self.backlog = Backlog()
+        self.counts = Counter[str]()  # the stats that are counted up, by their names without ``neardup/``
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
 
 
@@ -87,8 +88,11 @@ class Component:
         ``subject`` is what failed, such as the url of an item.
         """
         self.count("errors")
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
+        places = [
+            (frame.filename, frame.lineno)
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename.startswith(_OURS)
+        ]
         kind = (type(error), *places[-1:])
         if kind not in self.shared.logged_faults:
             self.shared.logged_faults.add(kind)
@@ -100,6 +104,7 @@ class Component:
             )
 
     def count(self, name: str) -> None:
+        self.shared.counts[name] += 1
         self._stats.inc_value(f"neardup/{name}")
 
     def set_stat(self, name: str, value: float) -> None:

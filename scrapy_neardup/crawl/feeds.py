@@ -91,9 +91,12 @@ class JsonLinesFeed:
             place = uri % {**{name: getattr(crawler.spider, name) for name in named - given.keys()}, **given}
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
         except Exception as error:  # also if a library is missing
-            allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
-            problem = f"no feed can be stored there; {allowed}: {explain_failure(error)}"
-            raise SettingsError(setting, without_password(uri), problem) from error
+            raise SettingsError(
+                setting,
+                without_password(uri),
+                "no feed can be stored there; use %(name)s, %(time)s or another attribute of the spider, and %% for %:"
+                f" {explain_failure(error)}",
+            ) from error
         self._shown_uri = without_password(place)
 
     def put(self, row: Mapping[str, Any]) -> bool:
@@ -168,13 +171,17 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
     scheme = _scheme(uri)
     if scheme not in storages:
         known = ", ".join(f"{each}:" for each in sorted(storages) if each)
-        allowed = f"give a path, or a uri that begins with one of {known}"
-        raise SettingsError(setting, without_password(uri), f"no feed can be stored there; {allowed}")
+        raise SettingsError(
+            setting,
+            without_password(uri),
+            f"no feed can be stored there; give a path, or a uri that begins with one of {known}",
+        )
     try:
         return load_object(storages[scheme])
     except Exception as error:
-        problem = f"FEED_STORAGES[{scheme!r}] cannot be loaded: {explain_failure(error)}"
-        raise SettingsError(setting, without_password(uri), problem) from error
+        raise SettingsError(
+            setting, without_password(uri), f"FEED_STORAGES[{scheme!r}] cannot be loaded: {explain_failure(error)}"
+        ) from error
 
 
 def _scheme(uri: str) -> str:

@@ -33,7 +33,7 @@ class Page:
     """
 
     def __init__(
-        self, url: str = "", urls: Iterable[str] = (), *, place: ResponsePlace | None = None, is_list: bool = False
+        self, url: str = "", urls: Iterable[str] = (), *, place: Place | None = None, is_list: bool = False
     ) -> None:
         self.url = url
         self.place = place
@@ -101,7 +101,7 @@ class PendingDocument:
     """
 
     def __init__(
-        self, document: Document, place: ResponsePlace | None, finish: Callable[[PendingDocument], Awaitable[None]]
+        self, document: Document, place: Place | None, finish: Callable[[PendingDocument], Awaitable[None]]
     ) -> None:
         self.document = document
         self.id = document.id  # under which it is registered
@@ -130,14 +130,13 @@ class ItemContext:
 
     item: object = None
     page: Page = field(default_factory=Page)
-    place: ItemPlace | None = None  # in the order of verdicts
+    place: Place | None = None  # in the order of verdicts
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
 
     async def let_next_ask(self) -> None:
-        """Let the items behind this one go on."""
         if self.place is not None:
-            self.place.let_next_ask()
+            self.place.leave()
         await self.page.finish_if_over()
 
     def take_document(self) -> PendingDocument | None:
@@ -184,80 +183,59 @@ class ItemContexts:
         await (current if current.item is item else self.take(item)).let_next_ask()
 
 
-class ResponsePlace:
-    """The place of one response in the order in which items ask for their verdicts, behind that of another response.
+class Place:
+    """A place in the order in which items ask for their verdicts: that of a response, or of an item of a response.
 
-    A response takes it when it reaches the middleware. Each of its items takes an ``ItemPlace`` within it. The turn of
-    an item comes when all earlier responses are done and all earlier items of its own response have left. Call
-    ``close`` when the response yields nothing more.
+    A response takes it when it reaches the middleware, and leaves it when it yields nothing more. Each of its items
+    takes one within it, and leaves it as soon as its verdict is asked for or it is lost. The turn of an item comes when
+    all earlier responses are done and all earlier items of its own response have left.
 
-    No item waits forever: one that is ready passes over what is before it after ``patience`` seconds.
+    No item waits forever: one that is ready passes over what is ``before`` it after ``patience`` seconds.
     """
 
-    def __init__(self, before: ResponsePlace | None, patience: float) -> None:
+    def __init__(self, before: asyncio.Future[None] | None, patience: float, response: Place | None = None) -> None:
         loop = asyncio.get_running_loop()
-        self.patience = patience
-        self.gone: asyncio.Future[None] = loop.create_future()  # done with all places before this one
-        self.items = 0  # that have not left
-        self._newest: asyncio.Future[None] = loop.create_future()  # done when the newest item is gone
+        self.gone: asyncio.Future[None] = loop.create_future()  # done when this place and all before it were left
+        self.items = 0  # within this place, that have not left
+        self._before: asyncio.Future[None] = before or loop.create_future()  # a response leaves behind its items
         if before is None:
-            self._newest.set_result(None)
-        else:
-            self._newest = before.gone
-        self._is_open = True
+            self._before.set_result(None)
+        self._patience = patience
+        self._response = response
+        self._has_left = False
 
     @property
     def is_over(self) -> bool:
         """Return whether the response yields nothing more and all its items have left."""
-        return not self._is_open and not self.items
+        return self._has_left and not self.items
 
-    def add_item(self) -> ItemPlace:
-        item = ItemPlace(self, self._newest)
-        self._newest = item.gone
+    def add_item(self) -> Place:
+        item = Place(self._before, self._patience, self)
+        self._before = item.gone
         self.items += 1
         return item
 
-    def close(self) -> None:
-        self._is_open = False
-        _follow(self._newest, self.gone)
-
-
-class ItemPlace:
-    """The place of one item within its response.
-
-    Call ``let_next_ask`` as soon as the verdict is asked for or the item is lost. Calling it twice does no harm.
-    """
-
-    def __init__(self, response: ResponsePlace, before: asyncio.Future[None]) -> None:
-        self.gone: asyncio.Future[None] = before.get_loop().create_future()
-        self._response = response
-        self._before = before
-        self._has_left = False
-
     async def wait_for_turn(self) -> None:
         # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
-        seconds = self._response.patience
-        timer = self._before.get_loop().call_later(seconds, _settle, self._before, context=Context())
+        timer = self._before.get_loop().call_later(self._patience, _settle, self._before, context=Context())
         try:
             await asyncio.shield(self._before)
         finally:
             timer.cancel()
 
-    def let_next_ask(self) -> None:
-        if not self._has_left:
-            self._has_left = True
+    def leave(self) -> None:
+        """Let those behind go on. Leaving twice does no harm."""
+        if self._has_left:
+            return
+        self._has_left = True
+        if self._response is not None:
             self._response.items -= 1
-            _follow(self._before, self.gone)
+        if self._before.done():
+            _settle(self.gone)
+        else:
+            self._before.add_done_callback(lambda _: _settle(self.gone), context=Context())
 
 
 def _settle(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _follow(before: asyncio.Future[None], after: asyncio.Future[None]) -> None:
-    """Let a future be done as soon as the one before it is."""
-    if before.done():
-        _settle(after)
-    else:
-        before.add_done_callback(lambda _: _settle(after), context=Context())

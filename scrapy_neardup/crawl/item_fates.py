@@ -5,13 +5,14 @@ An item is delivered when the feeds that took it are stored. If there are no fee
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 
+from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.item_context import ItemContext, PendingDocument, current_item
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.index.runs import Fate, Run
@@ -23,21 +24,25 @@ _PATIENCE = 5.0  # seconds that a copy waits for the item of its match
 _MOST_LOST = 1000  # documents; a copy whose check is under way may have one of them as its match
 
 
-class ItemFates:
+class ItemFates(Component):
     """Follows each item from its verdict until it is delivered, and reports delivered documents to the run.
 
-    ``by_feeds`` is False if items count as delivered when they are scraped, even if there are feeds.
+    ``problems`` counts as "feed" the items that a feed could not write, and the documents that a feed could not store.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, *, by_feeds: bool) -> None:
+    def __init__(self, crawler: Crawler, run: Run, problems: Counter[str]) -> None:
+        super().__init__(crawler)
         self.run = run
+        self._problems = problems
+        by_feeds = self.settings.delivered == "stored"  # else items are delivered when they are scraped
         # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
-        extensions = getattr(crawler.extensions, "middlewares", ())
-        exporters = (each for each in extensions if by_feeds and isinstance(each, FeedExporter))
+        exporters = (
+            each
+            for each in getattr(crawler.extensions, "middlewares", ())
+            if by_feeds and isinstance(each, FeedExporter)
+        )
         self._exporter = next(exporters, None)
         self.has_feeds = self._exporter is not None
-        self.lost = 0  # items that were kept, and that a later pipeline dropped, or that failed there
-        self.failures = 0  # items that a feed could not write, and documents that a feed could not store
         self._files: dict[FeedSlot, FeedFile] = {}
         self._accepted: list[FeedFile] = []  # those that the newest item
         self.documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
@@ -96,8 +101,8 @@ class ItemFates:
         is_missing = len(grown) < len(self._accepted)  # a feed failed to write it
         self._accepted.clear()
         self._watch_files()
-        self.failures += is_missing
-        if is_missing and self.failures == 1:
+        self._problems["feed"] += is_missing
+        if is_missing and self._problems["feed"] == 1:
             logger.warning(
                 "An item could not be written to a feed: the error of scrapy.utils.signal above says why. This feed and"
                 " those behind it are without the item. If surrogates are not allowed, the item has half a character:"
@@ -115,7 +120,7 @@ class ItemFates:
         current = current_item.get()
         # If this item was dropped before our first pipeline, the variable still holds the previous item.
         if current.item is item and (document := current.take_document()) is not None:
-            self.lost += 1
+            self.count("run/lost")
             await document.item_left()
 
     async def finish(self, document: PendingDocument) -> None:
@@ -149,7 +154,8 @@ class ItemFates:
         if file.is_stored:
             self.run.deliver(released)
         elif released:
-            self.failures += len(released)
-            uri = without_password(slot.uri)
-            logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
+            self._problems["feed"] += len(released)
+            logger.warning(
+                "%s is not stored: its %d documents do not count as seen", without_password(slot.uri), len(released)
+            )
             await self.run.withdraw(released)

@@ -58,7 +58,7 @@ class Index:
         self.documents = Documents(self.partition)
         self.runs = Runs(self.partition)
         self.events = Events(self.partition, self.stories)
-        self.changes = Changes(self.partition, self.stories)
+        self.changes = Changes(self.partition)
         self.learned = Learned(self.partition)
 
     async def open(self) -> None:

@@ -16,7 +16,6 @@ from scrapy_neardup.index.layout import SLICE, Part, Partition, Span, calls_by_s
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import (
-    VERSION_BYTES,
     Call,
     Client,
     Commit,
@@ -107,7 +106,11 @@ class Batch(Part):
 
     async def check(self, *, registers: bool = True) -> None:
         """Take all steps, or only decide the documents."""
-        await self._read_postings()
+        # Read the postings of look-up keys, and what is stored under the documents' own keys.
+        near = [each.near for each in self.documents]
+        calls = await self._postings.calls(self._client, near)
+        found = await self._read_records({each.key for each in self.documents}, calls)
+        await self._postings.take(self._client, near, found)
         if registers:
             await self._find_own_keys()
         self._find_candidates()
@@ -118,13 +121,6 @@ class Batch(Part):
             await self._commit()
 
     # 1. Read the postings
-
-    async def _read_postings(self) -> None:
-        """Read the postings of look-up keys, and what is stored under the documents' own keys."""
-        near = [each.near for each in self.documents]
-        calls = await self._postings.calls(self._client, near)
-        found = await self._read_records({each.key for each in self.documents}, calls)
-        await self._postings.take(self._client, near, found)
 
     async def _read_records(self, keys: set[bytes], more: Sequence[Call] = ()) -> list[object]:
         """Read the records under these keys that were not read before. Return the answers to ``more`` calls."""
@@ -260,56 +256,39 @@ class Batch(Part):
         for each in self.documents:
             pairs = self._update_pairs(each)
             document = with_id(each.given, each.id)
-            record = each.stored or each.record
-            each.decision = self.partition.judge.decide(document, record, pairs, self._texts_of(pairs))
+            # Of candidates, and of the documents kept instead of them.
+            texts = {
+                key: text
+                for pair in pairs
+                for key in (pair.key, pair.kept_key)
+                if (text := text_of(key, self.records, self._texts))
+            }
+            each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
-
-    def _texts_of(self, pairs: Sequence[Pair]) -> dict[bytes, StoredText]:
-        """Return the known texts of candidates, and of the documents kept instead of them, by document key."""
-        return {
-            key: text
-            for pair in pairs
-            for key in (pair.key, pair.kept_key)
-            if (text := text_of(key, self.records, self._texts))
-        }
 
     # 6. Commit
 
     async def _commit(self) -> None:
         """Send a commit for each document, and note the answers. Raise StoreUnavailable if the store is lost.
 
-        A document whose commit is refused is not done then. But if the store answers with another version, only its
-        story has changed: its match and verdict are still right, and it joins the story again.
+        A document whose commit is refused is not done then: everything is read again for it.
         """
-        left: Sequence[CheckedDocument] = self.documents
-        for _ in range(10):  # then everything is read again
-            await self._stories.read(self._client, [each.decision.join for each in left if each.decision.join])
-            commits = await self._client.run_aside(self._commits_of, left)
-            results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
-            for each in left:
-                self._note(each, results.get(each, _COMMITTED))
-            # The version of a hash that others changed, nothing if it is gone.
-            left = [
-                each for each, result in results.items() if isinstance(result, bytes) and len(result) <= VERSION_BYTES
-            ]
-            if not left:
-                break
-            self._stories.forget()
-
-    def _commits_of(self, left: Sequence[CheckedDocument]) -> dict[CheckedDocument, Commit]:
-        return {each: commit for each in left if (commit := self._commit_of(each))}
-
-    def _note(self, new: CheckedDocument, result: object) -> None:
-        """Note the answer of the store to a commit; a document without a commit is done."""
-        if isinstance(result, Exception):
-            new.error = self.partition.store.explained(result)
-            if isinstance(new.error, StoreUnavailable):
-                raise new.error
-        # An earlier try may have written this very record, and its answer was lost on its way.
-        elif result == _COMMITTED or (new.packed and result == new.packed):
-            new.is_registered = True
+        await self._stories.read(self._client, [each.decision.join for each in self.documents if each.decision.join])
+        commits = await self._client.run_aside(
+            lambda: {each: commit for each in self.documents if (commit := self._commit_of(each))}
+        )
+        results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
+        for each in self.documents:
+            result = results.get(each, _COMMITTED)  # a document without a commit is done
+            if isinstance(result, Exception):
+                each.error = self.partition.store.explained(result)
+                if isinstance(each.error, StoreUnavailable):
+                    raise each.error
+            # An earlier try may have written this very record, and its answer was lost on its way.
+            elif result == _COMMITTED or (each.packed and result == each.packed):
+                each.is_registered = True
 
     def _commit_of(self, new: CheckedDocument) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.

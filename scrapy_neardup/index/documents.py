@@ -34,8 +34,6 @@ Records = dict[bytes, Record]
 
 
 class Documents(Part):
-    """The documents of one namespace and configuration."""
-
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
         self.judge = partition.judge
@@ -68,8 +66,11 @@ class Documents(Part):
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:
         # The number of a run is the life of a document on its way.
-        record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
-        return CheckedDocument(document, record, Keys.of(fingerprint))
+        return CheckedDocument(
+            document,
+            new_record(fingerprint, document, self.partition.run, keep_text=keep_text),
+            Keys.of(fingerprint),
+        )
 
     async def _register(self, documents: list[CheckedDocument]) -> None:
         """Register documents. If data is damaged that one document needs, note the error."""
@@ -107,8 +108,11 @@ class Documents(Part):
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:
         """Return the keys and records of all documents, as ``records_of`` does. This reads the whole window."""
-        names = await client.names(self.layout.name("records:"))
-        return [row for name in names for row in _present((await client.fields(name)).items())]
+        return [
+            row
+            for name in await client.names(self.layout.name("records:"))
+            for row in _present((await client.fields(name)).items())
+        ]
 
     @reads
     async def text_of(self, client: Client, record: Record) -> StoredText | None:

@@ -40,7 +40,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from functools import wraps
 from itertools import groupby
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
@@ -113,9 +112,13 @@ class Layout:
 
     def log(self, *changes: StoryChange) -> list[Call]:
         """Return the calls that log changes of stories. Send them with the commit that makes the changes."""
-        limit = "MAXLEN", "~", self.most_changes, "*", LOGGED
-        added = [Call("XADD", self.changes, (*limit, each.pack())) for each in changes]
-        return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
+        return [
+            *(
+                Call("XADD", self.changes, ("MAXLEN", "~", self.most_changes, "*", LOGGED, each.pack()))
+                for each in changes
+            ),
+            Call("EXPIRE", self.changes, (2 * self._window,)),
+        ]
 
     def generations(self, second: int) -> list[Span]:
         """Return the hashes of the postings around a second, the newest first.
@@ -127,8 +130,9 @@ class Layout:
         ]
 
     def _spans_of_bands(self, generation: int) -> list[Span]:
-        start = generation * self._generation
-        return [Span(self.bands(generation) + more, start, self._generation) for more in ("+", "")]
+        return [
+            Span(self.bands(generation) + more, generation * self._generation, self._generation) for more in ("+", "")
+        ]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
@@ -235,7 +239,7 @@ class Partition:
                 *(self.store.location, self.layout.prefix, subject, effect),
             )
 
-    async def texts(self, client: Client, keys: AbstractSet[bytes]) -> dict[bytes, StoredText]:
+    async def texts(self, client: Client, keys: set[bytes]) -> dict[bytes, StoredText]:
         """Return the texts that documents with these keys hold, as far as they are there and whole."""
         calls = calls_by_slice(self.layout.texts, keys - {NO_TEXT})
         texts = dict[bytes, StoredText]()

@@ -27,8 +27,6 @@ _SHARED_TOGETHER = 64  # documents whose features or lines are counted here befo
 
 
 class Learned(Part):
-    """What is learned of one namespace and configuration."""
-
     @swaps
     async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
         """Add document frequencies of one kind to those of all processes. Return the packed sum.
@@ -41,8 +39,11 @@ class Learned(Part):
         version, before = (each or b"" for each in cast("list[bytes | None]", answer))
         total = add_counts(before, counted)
         if counted != NOTHING:  # who adds nothing only reads: an idle namespace stays empty, and expires
-            writes = [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))]
-            await swap(client, {key: version}, writes)
+            await swap(
+                client,
+                {key: version},
+                [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))],
+            )
         return total
 
     @swaps
@@ -69,8 +70,10 @@ class Learned(Part):
             if any(new):
                 key = self.layout.learned(source)
                 versions[key] = version
-                fields = ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents))
-                writes += [Call("HSET", key, fields), Call("EXPIRE", key, (LEARNED_SECONDS,))]
+                writes += [
+                    Call("HSET", key, ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents))),
+                    Call("EXPIRE", key, (LEARNED_SECONDS,)),
+                ]
         if writes:
             await swap(client, versions, writes)
         return known

@@ -53,8 +53,12 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
     topics = max(0, len(fingerprint.topic_keys) - 1)  # the first one is that of the title's heaviest term
     texts = len(fingerprint.band_keys) + len(fingerprint.sample_keys)
     names = len(fingerprint.text_keys) - texts - topics
-    of_identity = [IDENTITY_WEIGHT] * len(fingerprint.identity_keys)
-    return [*of_identity, *[TEXT_WEIGHT] * texts, *[NAME_WEIGHT] * names, *[TOPIC_WEIGHT] * topics]
+    return [
+        *[IDENTITY_WEIGHT] * len(fingerprint.identity_keys),
+        *[TEXT_WEIGHT] * texts,
+        *[NAME_WEIGHT] * names,
+        *[TOPIC_WEIGHT] * topics,
+    ]
 
 
 def choose_candidates(votes: Sequence[tuple[int, bytes]]) -> list[bytes]:
@@ -107,15 +111,8 @@ class Generation:
     is_crowded: bool = False  # so that a check reads much of it
     postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
 
-    def has(self, second: int) -> bool:
-        return 0 <= second - self.start < self.seconds
-
-    def call(self, keys: Keys) -> Call:
-        """Return the call that reads the postings of look-up keys, if the bits are known."""
-        return Call("HMGET", self.name, (b"bits", b"version", *keys.shards(self.bits)))
-
     def read(self, keys: Keys, answer: object) -> None:
-        """Read the answer to ``call``. If the bits have changed, the shards are others."""
+        """Read bits, version, and the shards of look-up keys. If the bits have changed, the shards are others."""
         bits, version, *values = cast("list[bytes | None]", answer)
         if _BITS.get(bits or b"") != self.bits:
             return
@@ -131,7 +128,7 @@ class Generation:
 
     @property
     def posting_bytes(self) -> int:
-        return _TAG_BYTES + (3 if self.seconds > 1 << 16 else 2) + _HASH_BYTES
+        return _TAG_BYTES + 2 + (self.seconds > 1 << 16) + _HASH_BYTES  # the second is one of up to 1 << 24
 
     def posting_of(self, document: bytes) -> bytes:
         second = seconds_of(document) - self.start
@@ -231,7 +228,7 @@ class Neighbourhood:
         self.second = second
         self.generations = [Generation(*span) for span in spans]
         # Each is there twice. The last one has what came before it was crowded.
-        self.own = next(each for each in reversed(self.generations) if each.has(second))
+        self.own = next(each for each in reversed(self.generations) if 0 <= second - each.start < each.seconds)
 
 
 class Postings:
@@ -255,7 +252,7 @@ class Postings:
         self._known = [(keys, one) for keys, one in asked if one.name in self._bits]
         for _, generation in self._known:
             generation.bits = self._bits[generation.name]
-        return [one.call(keys) for keys, one in self._known]
+        return [Call("HMGET", one.name, (b"bits", b"version", *keys.shards(one.bits))) for keys, one in self._known]
 
     async def take(self, client: Client, documents: Sequence[Neighbourhood], found: Sequence[object]) -> None:
         """Read the postings, and choose where each document is posted: beside its generation if that is crowded."""

@@ -126,8 +126,10 @@ class Runs(Part):
         """Return whether another run may live that has sent no heartbeat since the first one of this run."""
         (answer,) = await answers(client, [Call("RUNS", self.layout.runs)])
         found = Heartbeats.of(self.partition.run, answer)
-        patience = 1000 * PATIENCE_SECONDS
-        return any(beat < found.started and abs(found.now - beat) < patience for _, beat in found.of_run.values())
+        return any(
+            beat < found.started and abs(found.now - beat) < 1000 * PATIENCE_SECONDS
+            for _, beat in found.of_run.values()
+        )
 
     @swaps
     async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, int]:
@@ -151,10 +153,15 @@ class Runs(Part):
         own = Call("HSET", name, (run, f"{min(first, beats.now)} {beats.now}"))
         if is_over:
             own = Call("HDEL", name, (run,))
-        forget = [Call("HDEL", name, (each,)) for each in gone]
-        # If the store is emptied meanwhile, the next try finds that out; else nobody would.
-        unchanged = Expected(Call("HGET", name, (run,)), stored.get(b"%d" % run, b""))
-        commit = Commit([unchanged], [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
+        commit = Commit(
+            # If the store is emptied meanwhile, the next try finds that out; else nobody would.
+            [Expected(Call("HGET", name, (run,)), stored.get(b"%d" % run, b""))],
+            [
+                *(Call("HDEL", name, (each,)) for each in gone),
+                own,
+                Call("EXPIRE", name, (2 * self.policy.window,)),
+            ],
+        )
         if await answers(client, [commit]) != [1]:
             raise ConflictError
         return beats.now, min((first for first, _ in beats.of_run.values()), default=beats.now)
@@ -200,8 +207,9 @@ class Runs(Part):
             return "lost"
         if record.life.state == "delivered":
             return "kept"
-        name = self.layout.asked(record.life.run)
-        (asked,) = await answers(client, [Call("HMGET", name, (bytes.fromhex(copy), b""))])
+        (asked,) = await answers(
+            client, [Call("HMGET", self.layout.asked(record.life.run), (bytes.fromhex(copy), b""))]
+        )
         waiting, made = cast("list[bytes | None]", asked)
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
         if waiting is not None or made is None:
@@ -322,8 +330,10 @@ class Run:
             await asyncio.sleep(_PAUSE)
             await self.report(to_lost_store=True)
         if self._queue:
-            message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
-            logger.warning(message, len(self._queue))
+            logger.warning(
+                "The store was not told that %d documents are delivered: the next crawl takes their pages as new",
+                len(self._queue),
+            )
         if (beating := self._beating) is not None:
             self._beating = None  # the task also ends if a client that is closing a connection swallows the next line
             beating.cancel()

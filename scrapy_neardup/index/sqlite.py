@@ -9,14 +9,15 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import OF_TEXTS
-from scrapy_neardup.index.sqlite_file import USABLE, SQLiteFile
 from scrapy_neardup.index.store import (
     LOGGED,
     Argument,
@@ -33,8 +34,31 @@ from scrapy_neardup.index.store import (
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.display import printable
 
+APPLICATION = 0x4E44_5550  # ``PRAGMA application_id`` of our files: the letters NDUP
+
+VERSION = 3  # ``PRAGMA user_version``
+
+_MEND = "move it away, or set NEARDUP_STORE to another file"
+USABLE = (
+    "this user must be able to read and write the file and its folder, with room on the disk; or set NEARDUP_STORE to"
+    " another file"
+)
+_POLL = 0.001  # seconds
+_CACHE_KB = 16_000
+_CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
+_LOG_BYTES = 32_000_000  # the log shrinks to this size
 # Words in errors about a file that may be in order: it cannot be used now.
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
+
+_COLUMNS = "(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
+TABLES = (
+    # A key without a name was removed, and its entries are not free yet. A key expires by this machine's clock.
+    "CREATE TABLE IF NOT EXISTS keys (id INTEGER PRIMARY KEY, name TEXT UNIQUE, expires REAL NOT NULL DEFAULT 9e99)",
+    "CREATE INDEX IF NOT EXISTS keys_expire ON keys (expires)",
+    f"CREATE TABLE IF NOT EXISTS entries {_COLUMNS} WITHOUT ROWID",
+    # Entries of over 1 kB take a page of their own in a table without row ids: 3.4 kB for a text of 1.2 kB.
+    f"CREATE TABLE IF NOT EXISTS texts {_COLUMNS}",
+)
 
 
 class SQLiteStore(Store):
@@ -43,21 +67,19 @@ class SQLiteStore(Store):
     def __init__(self, path: str | Path = "", timeout: float = 2.0) -> None:
         self.location = str(path) or "memory://"
         self._file = SQLiteFile(str(path), timeout)
-        self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
         self._process = 0  # that has opened the store
 
     async def open(self, key: str) -> None:
-        async with self._opening:
-            if self._thread is not None:
-                return
-            self._process = os.getpid()
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
-            try:
-                await self.ask(lambda client: client.fields(key), reads=True)
-            except BaseException:  # also if the task is cancelled
-                await self.close()
-                raise
+        if self._thread is not None:
+            return
+        self._process = os.getpid()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
+        try:
+            await self.ask(lambda client: client.fields(key), reads=True)
+        except BaseException:  # also if the task is cancelled
+            await self.close()
+            raise
 
     async def close(self) -> None:
         if self._thread is not None and self._process == os.getpid():
@@ -192,12 +214,18 @@ class SQLiteClient(Client):
         return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, query, *values)]
 
     async def names(self, beginning: str) -> list[str]:
-        query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"
-        return [str(name) for (name,) in self._sql.execute(query, (len(beginning), beginning, self.now))]
+        return [
+            str(name)
+            for (name,) in self._sql.execute(
+                "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name",
+                (len(beginning), beginning, self.now),
+            )
+        ]
 
     async def facts(self, keys: Sequence[str]) -> Facts:
-        query = "SELECT * FROM pragma_page_count, pragma_page_size, pragma_journal_mode"
-        pages, size, mode = self._sql.execute(query).fetchone()
+        pages, size, mode = self._sql.execute(
+            "SELECT * FROM pragma_page_count, pragma_page_size, pragma_journal_mode"
+        ).fetchone()
         return Facts({"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)}, bytes=pages * size)
 
     def free_dead_keys(self) -> None:
@@ -206,9 +234,10 @@ class SQLiteClient(Client):
         left = 20_000  # takes some hundredths of a second
         for key in dead:
             for table in ("entries", "texts"):
-                some = f"SELECT field FROM {table} WHERE key = ? LIMIT ?"
-                removed = f"DELETE FROM {table} WHERE key = ? AND field IN ({some})"
-                left -= self._sql.execute(removed, (*key, *key, left)).rowcount
+                left -= self._sql.execute(
+                    f"DELETE FROM {table} WHERE key = ? AND field IN (SELECT field FROM {table} WHERE key = ? LIMIT ?)",
+                    (*key, *key, left),
+                ).rowcount
                 if left <= 0:
                     return
             self._sql.execute("DELETE FROM keys WHERE id = ?", key)
@@ -240,8 +269,11 @@ class SQLiteClient(Client):
                 number = self._ids[key] = self._sql.execute("INSERT INTO keys (name) VALUES (?)", (key,)).lastrowid
             rows = ", ".join(["(?1, ?, ?)"] * len(pairs))
             values = [number, *(each for pair in pairs for each in pair)]
-            update = f"ON CONFLICT (key, field) DO UPDATE SET value = {value}"
-            self._sql.execute(f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows} {update}", values)
+            self._sql.execute(
+                f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows}"
+                f" ON CONFLICT (key, field) DO UPDATE SET value = {value}",
+                values,
+            )
 
     def hdel(self, key: str, *fields: Argument) -> None:
         rows = [(self._find(key), as_bytes(field)) for field in fields]
@@ -268,8 +300,10 @@ class SQLiteClient(Client):
         self._put(key, [(as_bytes(each), as_bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])
 
     def expire(self, key: str, seconds: float) -> None:
-        later = "UPDATE keys SET expires = ?1 WHERE id = ?2 AND (expires < ?1 OR expires = 9e99)"
-        self._sql.execute(later, (self.now + seconds, self._find(key)))
+        self._sql.execute(
+            "UPDATE keys SET expires = ?1 WHERE id = ?2 AND (expires < ?1 OR expires = 9e99)",
+            (self.now + seconds, self._find(key)),
+        )
 
     def unlink(self, key: str) -> None:
         self._sql.execute("UPDATE keys SET name = NULL, expires = 0 WHERE name = ?", (key,))
@@ -278,3 +312,112 @@ class SQLiteClient(Client):
 
 def _table(key: str) -> str:
     return "texts" if OF_TEXTS in key else "entries"
+
+
+class SQLiteFile:
+    """One connection to a file; without a path to a database in memory. All methods are called in one thread."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self.path = path and os.path.abspath(path)
+        self.timeout = timeout
+        self._connection: sqlite3.Connection | None = None
+        self._version = 0  # changes with every commit of another connection
+        self._opened: os.stat_result | None = None  # tells the file that is open from others
+
+    def connect(self) -> None:
+        """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
+        if self.path:
+            try:
+                Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"{self.path}: the folder cannot be made ({error}); {USABLE}") from error
+            # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
+            with suppress(OSError):
+                with suppress(FileExistsError):
+                    os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                self._opened = os.stat(self.path)
+        # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
+        self._connection = sql = sqlite3.connect(self.path or ":memory:", timeout=0, isolation_level=None)
+        sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
+        # Check this before anything is written, so that a file of another program stays as it is.
+        self._when_free(self._check_version)
+        self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
+        # Safe against a crash of the process; a power cut may lose the last checks, not the file.
+        sql.execute("PRAGMA synchronous = NORMAL")
+        sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        sql.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+        with self.transaction(writes=True):
+            if found_version(sql, self.path) < VERSION:
+                for statement in TABLES:
+                    sql.execute(statement)
+                sql.execute(f"PRAGMA application_id = {APPLICATION}")
+                sql.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _check_version(self) -> None:
+        # Read in one transaction, because another process may be making the tables now.
+        with self.transaction(writes=False) as sql:
+            found_version(sql, self.path)
+
+    def open_if_replaced(self) -> None:
+        """Open the file, again if it was removed or replaced: nobody else would see what is written to the old one."""
+        if self._connection and not self.path:
+            return
+        with suppress(OSError):
+            if self._connection and self._opened and os.path.samestat(os.stat(self.path), self._opened):
+                return
+        self.disconnect()
+        try:
+            self.connect()
+        except BaseException:
+            self.disconnect()
+            raise
+
+    def disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def transaction(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
+        """Run a transaction. One that writes holds the file, so that no other process writes in between.
+
+        One that only reads sees one state of the file, however long it takes, and blocks nobody.
+        """
+        sql = cast("sqlite3.Connection", self._connection)
+        self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
+        with sql:  # commits, or rolls back after an exception
+            yield sql
+        if not writes:
+            return
+        version = sql.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:  # if other processes write too, let a waiting one have its turn
+            self._version = version
+            time.sleep(2 * _POLL)
+
+    def _when_free(self, step: Callable[[], R]) -> R:
+        """Try again every millisecond while another connection holds the file."""
+        deadline = time.monotonic() + self.timeout
+        while True:
+            try:
+                return step()
+            except sqlite3.OperationalError as error:  # noqa: PERF203
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL)
+
+
+def found_version(sql: sqlite3.Connection, path: str) -> int:
+    """Return the version of a file, 0 if it is empty. Raise StoreError if it is not ours to write."""
+    application, version = (
+        int(sql.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
+    )
+    if application == APPLICATION and version != VERSION:
+        raise StoreError(
+            f"{path}: it was made by another version of scrapy-neardup (tables of version {version}, this one knows"
+            f" {VERSION}): install that version, or {_MEND}"
+        )
+    is_empty = sql.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    if application != APPLICATION and (application or version or not is_empty):
+        raise StoreError(f"{path}: it is a SQLite file of another program: {_MEND}")
+    return version

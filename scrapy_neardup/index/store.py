@@ -24,8 +24,6 @@ Argument = bytes | str | int
 Entry = tuple[bytes, dict[bytes, bytes]]  # of a log: its id, and its fields
 LOGGED = b"c"  # the only field of an entry
 
-VERSION_BYTES = 6
-
 
 class Call(NamedTuple):
     """A command for one key."""
@@ -147,7 +145,7 @@ async def answers(client: Client, calls: Sequence[Call | Commit]) -> list[object
 
 
 def new_version() -> bytes:
-    return random.randbytes(VERSION_BYTES)
+    return random.randbytes(6)
 
 
 async def swap(client: Client, versions: Mapping[str, bytes], writes: Sequence[Call]) -> None:

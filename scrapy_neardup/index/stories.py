@@ -39,10 +39,10 @@ from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_UNITED, begin_st
 from scrapy_neardup.rules.news import united_told, with_news
 from scrapy_neardup.story import Join, Member, Story
 
+WholeStory = tuple[Story, tuple[Member, ...]]
+
 
 class Stories(Part):
-    """The stories of one namespace and configuration."""
-
     @swaps
     async def unite(self, client: Client, story: str, other: Member) -> Story:
         """Make one story of a story and of the story that begins with another document. Return the united story.
@@ -73,9 +73,11 @@ class Stories(Part):
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
-        begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
-        united = StoryChange("united", moves.key, stays.key)
-        writes += self.layout.log(*begun_changes, united, *new_states(stays, states))
+        writes += self.layout.log(
+            *(StoryChange("joined", found[1].key, each) for each, _ in begun),
+            StoryChange("united", moves.key, stays.key),
+            *new_states(stays, states),
+        )
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
@@ -92,8 +94,11 @@ class Stories(Part):
         if not counters.joined:
             return None
         counters.levels = counters.levels | MUTED if muted else counters.levels & ~MUTED
-        writes = [*self.writes(found), *self.layout.log(StoryChange("muted", found.key))]
-        await swap(client, {self.layout.story(found.key): found.version}, writes)
+        await swap(
+            client,
+            {self.layout.story(found.key): found.version},
+            [*self.writes(found), *self.layout.log(StoryChange("muted", found.key))],
+        )
         return found.snapshot
 
     @reads
@@ -101,6 +106,22 @@ class Stories(Part):
         """Return for each of these stories that became a part of another one the id of the story it is a part of."""
         final = await self.final_keys(client, map(bytes.fromhex, stories))
         return {story.hex(): key.hex() for story, key in final.items() if story != key}
+
+    @reads
+    async def whole(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
+        """Return stories with all members that are kept, or in their place the stories that they became a part of."""
+        found = dict[bytes, WholeStory]()
+        final = await self.final_keys(client, keys)
+        calls = {key: Call("HGETALL", self.layout.story(key)) for key in final.values()}
+        for key, answer in zip(calls, await answers(client, [*calls.values()]), strict=True):
+            try:
+                story = whole_story(key, answer)
+            except StoreError:
+                self.partition.warn_damaged("a story", "it is not told")
+                continue
+            if story.counters.joined:
+                found[key] = story.snapshot, read_members(story.members.items())
+        return {key: found[each] for key, each in final.items() if each in found}
 
     async def final_keys(self, client: Client, stories: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return for each of these stories the key of the story that it became a part of, which may be itself."""
@@ -199,10 +220,6 @@ class JoinedStories(Part):
         wanted = {each.text_at for each in begun if each} - self._texts.keys()
         self._texts |= await self.partition.texts(client, wanted)
 
-    def forget(self) -> None:
-        """Forget all stories, because others have changed one."""
-        self._read.clear()
-
     def _missing(self, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
         """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
         missing: dict[bytes, set[bytes]] = {}
@@ -276,8 +293,6 @@ def text_of(key: bytes, records: Mapping[bytes, Record | None], texts: Mapping[b
 _CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
 _BEGINNING = "0-0"
 
-WholeStory = tuple[Story, tuple[Member, ...]]
-
 
 class ChangesRead(NamedTuple):
     """Changes behind a cursor, and the cursor behind them.
@@ -293,11 +308,7 @@ class ChangesRead(NamedTuple):
 
 
 class Changes(Part):
-    """Reads the log, and stories as they are now."""
-
-    def __init__(self, partition: Partition, stories: Stories) -> None:
-        super().__init__(partition)
-        self._stories = stories
+    """Reads the log."""
 
     async def after(self, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
@@ -316,10 +327,10 @@ class Changes(Part):
         calls = [
             Call("XRANGE", log, (known, *behind)),
             Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
+            Call("XLEN", log),
         ]
-        found, newest = cast("list[list[Entry]]", await answers(client, calls))
+        found, newest, length = cast("tuple[list[Entry], list[Entry], int]", await answers(client, calls))
         if known == _BEGINNING:
-            (length,) = cast("list[int]", await answers(client, [Call("XLEN", log)]))
             is_late = time.time() - asked_at > 2 * self.policy.window
             is_gap = not is_first and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):
@@ -344,22 +355,6 @@ class Changes(Part):
         if len(changes) < len(entries):
             self.partition.warn_damaged("a change of a story", "it is not told")
         return changes
-
-    @reads
-    async def stories(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
-        """Return stories with all members that are kept, or in their place the stories that they became a part of."""
-        stories = dict[bytes, WholeStory]()
-        final = await self._stories.final_keys(client, keys)
-        calls = {key: Call("HGETALL", self.layout.story(key)) for key in final.values()}
-        for key, answer in zip(calls, await answers(client, [*calls.values()]), strict=True):
-            try:
-                story = whole_story(key, answer)
-            except StoreError:
-                self.partition.warn_damaged("a story", "it is not told")
-                continue
-            if story.counters.joined:
-                stories[key] = story.snapshot, read_members(story.members.items())
-        return {key: stories[each] for key, each in final.items() if each in stories}
 
 
 def _cursor(known: str, newest: list[Entry]) -> str:

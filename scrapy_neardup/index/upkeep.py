@@ -140,8 +140,12 @@ async def _forget(
 
 async def _rows(client: Client, slices: Iterable[str]) -> list[tuple[str, bytes, Record]]:
     """Return the documents of these hashes of records: name of the hash, key and record."""
-    found = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
-    return [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
+    return [
+        (name, key, record)
+        for name in slices
+        for key, packed in (await client.fields(name)).items()
+        if (record := read_record(packed))
+    ]
 
 
 def _forget_members(

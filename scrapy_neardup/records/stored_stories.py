@@ -21,8 +21,6 @@ FIELDS = "counts", "version", "ledger", "told"
 
 @dataclass(slots=True)
 class StoredStory:
-    """A story as it was read, and changed since."""
-
     key: bytes
     version: bytes  # empty if there is no such story
     counters: StoryCounters
@@ -34,7 +32,6 @@ class StoredStory:
 
     @property
     def snapshot(self) -> Story:
-        """Return the story as it is now."""
         return self.counters.story(self.key, replace(self.ledger))
 
 
@@ -76,11 +73,10 @@ def pack_ledger(ledger: Ledger) -> bytes:
     if not ledger.printed:
         return b""
     head = _HEAD.pack(LEDGER_VERSION, ledger.changed, len(ledger.printed))
-    figures = (
+    return head + b"".join(
         _PRINTED.pack(kind, QUALIFIERS.index(qualifier), rest[0], low, _NO_BOUND if high is None else high, *rest[1:])
         for kind, low, high, qualifier, *rest in (*ledger.printed, *ledger.states)
     )
-    return head + b"".join(figures)
 
 
 def read_ledger(packed: bytes | None) -> Ledger:
@@ -103,9 +99,11 @@ def read_ledger(packed: bytes | None) -> Ledger:
 def without_documents(ledger: Ledger, gone: Iterable[bytes]) -> Ledger:
     """Return a ledger without what these documents print. A state that one of them was the first to print goes too."""
     keys = frozenset(gone)
-    printed = [each for each in ledger.printed if each.document not in keys]
-    states = [each for each in ledger.states if each.document not in keys]
-    return Ledger(printed, states, ledger.changed)
+    return Ledger(
+        [each for each in ledger.printed if each.document not in keys],
+        [each for each in ledger.states if each.document not in keys],
+        ledger.changed,
+    )
 
 
 def pack_told(told: Sequence[int]) -> bytes:

@@ -100,8 +100,9 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     number, status, kind, is_counted, topic, *texts = values
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind >= len(_STORED_KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
-    decoded = (text.decode("utf-8", "replace") for text in texts)
-    language, section, source, owner, url, title, changes, terms, lead, news = decoded
+    language, section, source, owner, url, title, changes, terms, lead, news = (
+        text.decode("utf-8", "replace") for text in texts
+    )
     return Member(
         id=key.hex(),
         url=url,
@@ -200,8 +201,6 @@ _SOURCE = struct.Struct(">4xI6x")
 
 @dataclass(slots=True)
 class StoryCounters:
-    """The counters of a story, as they are stored."""
-
     joined: int = 0
     items: int = 0
     copies: int = 0

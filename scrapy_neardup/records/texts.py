@@ -45,7 +45,6 @@ class StoredText(NamedTuple):
 
 
 def pack_text(text: StoredText) -> bytes:
-    """Return the bytes that a store keeps of a text."""
     encoded = f"{text.title}\n{text.text}".encode()
     packer = zlib.compressobj(6, zlib.DEFLATED, _RAW)
     head = (_CUT if text.is_cut else _WHOLE) + zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")

@@ -398,8 +398,7 @@ class NearDupSettings:
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""
-        names = "dropped_feed", "events_feed", "record"
-        uris = {PREFIX + name.upper(): getattr(self, name) for name in names}
+        uris = {PREFIX + name.upper(): getattr(self, name) for name in ("dropped_feed", "events_feed", "record")}
         return {name: uri for name, uri in uris.items() if uri is not None}
 
     def resolved_preset(self) -> Preset:

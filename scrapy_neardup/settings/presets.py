@@ -202,8 +202,11 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
     base = PRESETS[name]
     for parameter in sorted(given):
         if parameter not in base.takes:
-            allowed = ", ".join(sorted(base.takes))
-            raise _error(given, parameter, f"NEARDUP_PRESET = {name!r} has no such parameter; it has {allowed}")
+            raise _error(
+                given,
+                parameter,
+                f"NEARDUP_PRESET = {name!r} has no such parameter; it has {', '.join(sorted(base.takes))}",
+            )
     row = {**asdict(base), **given}
     if base.signature == "minhash":
         most = row["num_perm"] // base.rows

@@ -230,8 +230,9 @@ def zone_name(value: Any) -> str:
     try:
         return ZoneInfo(value).key
     except (ValueError, OSError, TypeError, ZoneInfoNotFoundError):
-        known = "a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
-        raise ValueError(f"must be {known}") from None
+        raise ValueError(
+            "must be a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
+        ) from None
 
 
 def path(allowed: str) -> Check:
@@ -322,12 +323,6 @@ def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", found)
 
 
-ALLOWED_STORES = (
-    "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
-    "redis+cluster://host:port,host:port"
-)
-ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
-
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\],]+)(?::\d{1,5})?"
 _LOGIN = r"(?:[^\s/?#]*@)?"
 _OPTIONS = r"(?:\?[^\s#@]*)?"
@@ -353,23 +348,24 @@ def store(value: Any) -> str:
     url = str(value)
     scheme, separator, rest = url.partition("://")
     if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis(url)):
-        raise ValueError(ALLOWED_STORES)
+        raise ValueError(
+            "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
+            "redis+cluster://host:port,host:port"
+        )
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
-        raise ValueError(ALLOWED_FILES)
-    if is_redis(url):
-        _check_redis(url)
-    return url
-
-
-def _check_redis(url: str) -> None:
-    """Raise ValueError if the url names no Redis. The message says what is allowed, and has no part of a password."""
+        raise ValueError("a file is sqlite:///relative/file or sqlite:////absolute/file")
+    if not is_redis(url):
+        return url
     has_form = _SERVER.fullmatch(url) or CLUSTER.fullmatch(url)
     if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):
         raise ValueError(_ALLOWED)
     options = dict(parse_qsl(url.partition("?")[2], keep_blank_values=True))
     allowed = _PLAIN | _TLS if url.startswith("rediss") else _PLAIN
     for name in options.keys() - allowed:
-        known = f"allowed are {', '.join(sorted(allowed))}; ssl options need rediss:// or rediss+cluster://"
-        raise ValueError(f"{name} is not an option of this kind of url; {known}")
+        raise ValueError(
+            f"{name} is not an option of this kind of url; allowed are {', '.join(sorted(allowed))}; ssl options need"
+            " rediss:// or rediss+cluster://"
+        )
     if not options.get("db", "0").isdecimal():
         raise ValueError("db is not the number of a database")
+    return url

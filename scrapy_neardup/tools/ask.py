@@ -37,12 +37,6 @@ _ID = re.compile("[0-9a-f]{16}")
 # the story has left the window, or it is so large that it does not list the document.
 Answer = dict[str, Any]
 
-# Changes, each with its story as it is now. The story may be another one, of which it has become a part.
-ChangedStories = list[tuple[StoryChange, Story, tuple[Member, ...]]]
-
-
-Told = dict[bytes, tuple[Record, StoredText, str]]
-
 
 class Ask:
     """Asks the window of an open detector, which judges no documents.
@@ -98,12 +92,14 @@ class Ask:
         document that prints it; ``is_state`` tells it from the value of a single document.
         """
         news, end = await self._since(since, most)
-        rows = [
-            {"story": story.id, **_document(member), **each}
-            for change, story, members in news
-            for member, each in (*_states(change, story, members), *_changed(change, story, members))
-        ]
-        return {"changes": rows, **end}
+        return {
+            "changes": [
+                {"story": story.id, **_document(member), **each}
+                for change, story, members in news
+                for member, each in (*_states(change, story, members), *_changed(change, story, members))
+            ],
+            **end,
+        }
 
     async def figures(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return the figures of each story that has changed: a row for each kind and source, with its newest value.
@@ -112,20 +108,28 @@ class Ask:
         """
         news, end = await self._since(since, most)
         stories = {story.id: (story, members) for _, story, members in news}.values()
-        rows = [row for story, members in stories for row in _printed(story, members)]
-        return {"figures": rows, **end}
+        return {"figures": [row for story, members in stories for row in _printed(story, members)], **end}
 
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
             _, cursor = await self._index.changes.newest(1)
             running = [bytes.fromhex(story.id) for story in await self._index.events.running()]
-            found = await self._index.changes.stories(running)
-            reports = [self._report(*found[key]) for key in running if key in found]
-            return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
+            found = await self._index.stories.whole(running)
+            return {
+                "events": [self._report(*found[key]) for key in running if key in found],
+                "next": cursor,
+                "more": False,
+                "gap": False,
+                "gone": 0,
+            }
         news, end = await self._since(since, most)
-        rows = [self._report(story, members, change) for change, story, members in news if change.kind in LEVELS]
-        return {"events": rows, **end}
+        return {
+            "events": [
+                self._report(story, members, change) for change, story, members in news if change.kind in LEVELS
+            ],
+            **end,
+        }
 
     async def one_site(self, *, language: str = "", source: str = "", most: int = MOST_CHANGES_READ) -> Answer:
         """Return the articles of the window of which no other source has a copy or an update, the newest first.
@@ -155,7 +159,7 @@ class Ask:
         ``story`` may be the id of a story that has become a part of it.
         """
         key = _key(story)
-        if (found := (await self._index.changes.stories([key])).get(key)) is None:
+        if (found := (await self._index.stories.whole([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
@@ -179,7 +183,7 @@ class Ask:
         if is_claim(text) and has_words(text) and not (title or url or document):
             return await self._told(text)
         key, record, status, why = await self._asked(text, title, url, document)
-        story = (await self._index.changes.stories([record.story])).get(record.story)
+        story = (await self._index.stories.whole([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
         records = await self._index.documents.records_of([*{record.original, record.match, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
@@ -199,7 +203,6 @@ class Ask:
         }
 
     async def _told(self, sentence: str) -> Answer:
-        """Return who tells a claim."""
         topics = self._detector.sketcher.topics
         if topics is None or not self._index.policy.keep_texts:
             return {"measured": False, "why": "a claim needs the preset news, and a window that keeps texts"}
@@ -209,7 +212,7 @@ class Ask:
         if claim.why_not:
             return {"measured": False, "why": claim.why_not}
         told = await self._telling(claim, candidates)
-        found = await self._index.changes.stories({record.story for record, *_ in told.values()})
+        found = await self._index.stories.whole({record.story for record, *_ in told.values()})
         members = {bytes.fromhex(each.id) for _, members in found.values() for each in members}
         told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
         if not told:
@@ -231,7 +234,9 @@ class Ask:
             "told": rows,
         }
 
-    async def _telling(self, claim: Claim, records: Mapping[bytes, Record]) -> Told:
+    async def _telling(
+        self, claim: Claim, records: Mapping[bytes, Record]
+    ) -> dict[bytes, tuple[Record, StoredText, str]]:
         """Return the documents that tell a claim, each with its text, and with its sentence."""
         found = {}
         for key, record in records.items():
@@ -252,13 +257,20 @@ class Ask:
             raise InputError(f"{name}: the window {lacking}; scrapy neardup watch --window shows what it holds")
         return max(found.items())
 
-    async def _since(self, since: str | None, most: int) -> tuple[ChangedStories, Answer]:
+    async def _since(
+        self, since: str | None, most: int
+    ) -> tuple[list[tuple[StoryChange, Story, tuple[Member, ...]]], Answer]:
+        """Return changes, each with its story as it is now, which may be another one of which it has become a part."""
         read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
-        stories = await self._index.changes.stories([each.story for each in read.changes])
+        stories = await self._index.stories.whole([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
-        gone = len(read.changes) - len(news) + untold
-        return news, {"next": read.next, "more": read.has_more, "gap": read.is_gap, "gone": gone}
+        return news, {
+            "next": read.next,
+            "more": read.has_more,
+            "gap": read.is_gap,
+            "gone": len(read.changes) - len(news) + untold,
+        }
 
     def _report(self, story: Story, members: tuple[Member, ...], change: StoryChange | None = None) -> Answer:
         """Return the report of a story as it is now, under the id of the event if it is about the change to a level."""
@@ -358,8 +370,15 @@ def _changed(change: StoryChange, story: Story, members: Iterable[Member]) -> It
     confirmed = {(label_of(each.kind), each.words) for each in story.ledger.states}
     for member in _joined(change, members):
         for each in map(read_change, member.changes):
-            is_confirmed = (each.figure, each.new) in confirmed
-            yield member, {**each._asdict(), "words": each.words, "confirmed": is_confirmed, "is_state": False}
+            yield (
+                member,
+                {
+                    **each._asdict(),
+                    "words": each.words,
+                    "confirmed": (each.figure, each.new) in confirmed,
+                    "is_state": False,
+                },
+            )
 
 
 def _states(change: StoryChange, story: Story, members: Sequence[Member]) -> Iterator[tuple[Member, Answer]]:
@@ -368,15 +387,23 @@ def _states(change: StoryChange, story: Story, members: Sequence[Member]) -> Ite
     for number, fact in enumerate(states_of(story.ledger, members, 0), first):
         is_told = change.kind == "state" and (change.second, change.document) == (number, fact.state.document)
         if is_told and fact.first:
-            row = {"figure": fact.label, "old": fact.old, "new": fact.state.words, "words": fact.words}
-            yield fact.first, {**row, "confirmed": True, "is_state": True}
+            yield (
+                fact.first,
+                {
+                    "figure": fact.label,
+                    "old": fact.old,
+                    "new": fact.state.words,
+                    "words": fact.words,
+                    "confirmed": True,
+                    "is_state": True,
+                },
+            )
 
 
 def _printed(story: Story, members: Iterable[Member]) -> list[Answer]:
     """Return what each owner prints of each kind of figure."""
     known = {bytes.fromhex(member.id): _document(member) for member in members}
     states = {(each.kind, each.value) for each in story.ledger.current.values()}
-    kinds = sorted({each.kind for each in story.ledger.printed})
     return [
         {
             "time": iso(each.time),
@@ -386,7 +413,7 @@ def _printed(story: Story, members: Iterable[Member]) -> list[Answer]:
             "is_state": (each.kind, each.value) in states,
             **{name: known.get(each.document, {}).get(name, "") for name in ("source", "url", "title")},
         }
-        for kind in kinds
+        for kind in sorted({each.kind for each in story.ledger.printed})
         for each in newest_of_owners(story.ledger, kind)
     ]
 

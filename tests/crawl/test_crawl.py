@@ -1,6 +1,7 @@
 """The main job, end to end: one line in settings.py, a crawl tags or drops what it has seen, and says what it did."""
 
 import re
+from collections import Counter
 
 import pytest
 from news_site import Answer, NewsSite, article, page
@@ -319,7 +320,7 @@ def test_a_title_cannot_write_to_the_log_but_as_text(project: Project) -> None:
 
 
 def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
-    summary = RunSummary(NearDupSettings())
+    summary = RunSummary(NearDupSettings(), Counter(checked=20_130))
     for number in range(30):
         summary.add(Verdict("related", story="large"), title="Large", url=f"https://{number}.example/")
     for number in range(20_100):
@@ -329,7 +330,7 @@ def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
 
 
 def test_stories_that_became_one_are_counted_once() -> None:
-    summary = RunSummary(NearDupSettings())
+    summary = RunSummary(NearDupSettings(), Counter(checked=5))
     for number, story in enumerate(("b", "b", "b", "a", "c")):
         summary.add(Verdict("related", story=story), title=f"Story {story}", url=f"https://{number}.example/")
     summary.unite({"b": "a", "forgotten": "a"})
@@ -337,7 +338,7 @@ def test_stories_that_became_one_are_counted_once() -> None:
 
 
 def test_papers_on_ports_of_one_host_are_told_why_nothing_rings() -> None:
-    summary = RunSummary(NearDupSettings())
+    summary = RunSummary(NearDupSettings(), Counter(checked=5))
     for port in range(8001, 8006):
         assert "hints/local-hosts" not in dict(summary.stats())
         summary.add(Verdict("original", story="s"), title="Ferry", url=f"http://127.0.0.1:{port}/ferry")

@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup.crawl.component import MOST_IN_BACKLOG
-from scrapy_neardup.crawl.item_context import ResponsePlace
+from scrapy_neardup.crawl.item_context import Place
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 
@@ -297,22 +297,22 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     assert crawl.stats["waiting_contexts"] == 0
 
 
-async def respond(place: ResponsePlace) -> None:
+async def respond(place: Place) -> None:
     """Let two items of a response have their turns."""
     items = [place.add_item() for _ in range(2)]
-    place.close()
+    place.leave()
     for item in items:
         await item.wait_for_turn()
-        item.let_next_ask()
+        item.leave()
 
 
 @pytest.mark.parametrize("opens", [True, False], ids=["a silent spider", "a lost item"])
 async def test_the_first_place_is_passed_over_when_patience_ends(opens: bool) -> None:
-    silent = ResponsePlace(None, 0)
-    other = ResponsePlace(silent, 0)
+    silent = Place(None, 0)
+    other = Place(silent.gone, 0)
     if not opens:
         silent.add_item()
-        silent.close()
+        silent.leave()
     await asyncio.wait_for(respond(other), 60)
     if opens:  # what it yields now waits for nobody
         await asyncio.wait_for(respond(silent), 60)

@@ -12,7 +12,7 @@ from json_lines import read_lines
 from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Crawl, Project, extracted
 
-from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts, ResponsePlace
+from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts, Place
 
 TWENTY = """
 from scrapy_neardup import NearDupItem
@@ -253,7 +253,7 @@ def test_a_page_of_a_renderer_belongs_to_the_url_that_page_and_item_name(
 
 async def test_contexts_of_items_that_are_replaced_before_the_capture_are_bounded() -> None:
     """The oldest goes first, and no item waits for it."""
-    response = ResponsePlace(None, 60)
+    response = Place(None, 60)
     contexts = ItemContexts()
     given = [ItemContext({}, place=response.add_item()) for _ in range(10_002)]
     for context in given:

@@ -63,7 +63,7 @@ async def print_all() -> tuple[dict[str, Verdict], dict[str, tuple[str, str, str
                 if round_ == 1:
                     first.setdefault(change, verdict)
     keys = [bytes.fromhex(verdict.story or "") for verdict in first.values()]
-    stories = await detector.index.changes.stories(keys)
+    stories = await detector.index.stories.whole(keys)
     rows = {}
     for key, (change, verdict) in zip(keys, first.items(), strict=True):
         states = states_of(stories[key][0].ledger, stories[key][1], 0)

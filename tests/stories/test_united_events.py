@@ -56,7 +56,7 @@ async def test_the_first_document_of_each_story_is_in_the_ledger(newsroom: Newsr
     for at, (seed, (names, toll)) in enumerate(reports.items()):
         verdict = await newsroom.publish(seed, seed, at * MINUTE, text=toll + report(seed, names))
     key = bytes.fromhex(verdict.story or "")
-    found, _ = (await newsroom.detector.index.changes.stories([key]))[key]
+    found, _ = (await newsroom.detector.index.stories.whole([key]))[key]
     assert [each.words for each in found.ledger.printed] == ["12", "17"]
 
 

@@ -19,9 +19,6 @@ from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ClusterDownError, NoScriptError, ResponseError
-from redis.exceptions import ConnectionError as LostConnection
-from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store
@@ -66,26 +63,21 @@ class RedisStore(Store):
         self.url = url
         self.location = without_password(url)
         self._timeout = timeout
-        self._opening = asyncio.Lock()
         self._free = asyncio.Semaphore(CONNECTIONS)
         self.client: RedisClient | None = None
 
     async def open(self, key: str) -> None:
-        async with self._opening:
-            if self.client is not None:
-                return
-            self.client = RedisClient(connect(self.url, self._timeout))
-            try:
-                await self.ask(lambda client: self._try(key))
-            except BaseException:  # also if the task is cancelled
-                await self.close()
-                raise
-
-    async def _try(self, key: str) -> None:
-        """Send a command for a key, so that a node of a cluster fails now and not at each check."""
-        assert self.client is not None
-        await self.client.redis.exists(key)
-        found = await server_facts(self.client.redis, key)
+        if self.client is not None:
+            return
+        redis = connect(self.url, self._timeout)
+        self.client = RedisClient(redis)
+        try:
+            # Send a command for a key, so that a node of a cluster fails now and not at each check.
+            await self.ask(lambda client: redis.exists(key))
+            found = await self.ask(lambda client: server_facts(redis, key))
+        except BaseException:  # also if the task is cancelled
+            await self.close()
+            raise
         if found.facts and found.warnings:  # a crawl needs no right to ask for facts
             logger.warning("The store may lose data: %s", found.warnings[0])
 
@@ -99,7 +91,7 @@ class RedisStore(Store):
             raise StoreUnavailable(f"{self.location}: the store is closed")
         try:
             async with self._free:
-                if not is_cluster(self.url):
+                if not CLUSTER.fullmatch(self.url):
                     return await step(self.client)
                 return await self._ask_cluster(self.client, step)
         except Exception as error:
@@ -111,9 +103,9 @@ class RedisStore(Store):
         while True:
             try:
                 return await step(client)
-            except (LostConnection, ClusterDownError, TookTooLong, OSError) as error:  # noqa: PERF203
+            except (exceptions.ConnectionError, exceptions.ClusterDownError, exceptions.TimeoutError, OSError) as error:  # noqa: PERF203
                 await client.redis.aclose()  # the next command reads the topology anew
-                if not is_first or not isinstance(error, LostConnection):
+                if not is_first or not isinstance(error, exceptions.ConnectionError):
                     raise
                 is_first = False
 
@@ -129,9 +121,11 @@ class RedisClient(Client):
 
     async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts.
-        found: list[object] = [NoScriptError()] * len(calls)
+        found: list[object] = [exceptions.NoScriptError()] * len(calls)
         for script in (("EVALSHA", _DIGEST), ("EVAL", _COMMIT)):
-            if missing := [number for number, answer in enumerate(found) if isinstance(answer, NoScriptError)]:
+            if missing := [
+                number for number, answer in enumerate(found) if isinstance(answer, exceptions.NoScriptError)
+            ]:
                 # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
                 pipeline: Pipeline = self.redis.pipeline(transaction=False)
                 for number in missing:
@@ -158,7 +152,7 @@ class RedisClient(Client):
 
 def _read(call: Call | Commit, answer: object) -> object:
     """Return an answer as ``Client.send`` says."""
-    if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
+    if isinstance(answer, exceptions.ResponseError) and "WRONGTYPE" in str(answer):
         key = "a key of the namespace"
         if isinstance(call, Call):
             key = call.key
@@ -213,7 +207,7 @@ async def server_facts(client: Redis, key: str) -> Facts:
         where["target_nodes"] = client.get_node_from_key(key)
     try:
         info = await client.info(**where)
-    except ResponseError:
+    except exceptions.ResponseError:
         return Facts({}, ("this user may not call INFO, so it is not known how the server evicts keys",))
     version = info.get("valkey_version") or info.get("redis_version", "")
     limit = int(info.get("maxmemory", 0))
@@ -228,12 +222,14 @@ async def server_facts(client: Redis, key: str) -> Facts:
     }
     if not limit or policy == "noeviction":
         return Facts(facts)
-    warning = (
-        f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs out,"
-        " the server removes parts of the window early. Then copies become originals, and events are raised again. Use "
-        "noeviction, and give the server enough memory"
+    return Facts(
+        facts,
+        (
+            f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs"
+            " out, the server removes parts of the window early. Then copies become originals, and events are raised"
+            " again. Use noeviction, and give the server enough memory",
+        ),
     )
-    return Facts(facts, (warning,))
 
 
 async def refused_commands(client: Client, key: str) -> str:
@@ -254,10 +250,6 @@ async def refused_commands(client: Client, key: str) -> str:
     return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
-def is_cluster(url: str) -> bool:
-    return CLUSTER.fullmatch(url) is not None
-
-
 def connect(url: str, timeout: float) -> Redis:
     """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
 
@@ -272,8 +264,9 @@ def connect(url: str, timeout: float) -> Redis:
     found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
-        once_more = Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,))
-        return Redis.from_url(url, retry=once_more, **options)
+        return Redis.from_url(
+            url, retry=Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,)), **options
+        )
     scheme, login, hosts, rest = found.groups()
     first, *others = hosts.split(",")
     nodes = [parse_url(f"redis://{each}") for each in others]

@@ -81,9 +81,13 @@ class Command(ScrapyCommand):
                 description=f"{name}: {summary}",
                 epilog=f"example: scrapy neardup {name} {example}",
             )
-            meaning = "set a setting, as NEARDUP_WINDOW=7200"
             subparser.add_argument(
-                "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help=meaning
+                "-s",
+                dest="more_set",
+                metavar="NAME=VALUE",
+                action="append",
+                default=[],
+                help="set a setting, as NEARDUP_WINDOW=7200",
             )
             add_arguments(subparser, name)
 

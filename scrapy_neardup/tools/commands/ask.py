@@ -108,5 +108,11 @@ async def _print_table(ask: Ask, question: str, since: str | None, most: int) ->
         ends.append(answer)
     columns = _COLUMNS[question]
     print_csv(columns, [[row[name] for name in columns] for row in rows])
-    is_gap = any(each["gap"] for each in ends)
-    print_json({"next": ends[-1]["next"], "gap": is_gap, "gone": sum(each["gone"] for each in ends)}, stderr=True)
+    print_json(
+        {
+            "next": ends[-1]["next"],
+            "gap": any(each["gap"] for each in ends),
+            "gone": sum(each["gone"] for each in ends),
+        },
+        stderr=True,
+    )

@@ -139,9 +139,7 @@ async def live_detector(options: Options, values: Values) -> AsyncIterator[NearD
 async def coverage_of(detector: NearDupDetector, name: str) -> Answer:
     """Return who reports on the event of a document: one of the window by its url or id, or else a file or a line."""
     ask = Ask(detector)
-    if is_document_id(name):
-        return await ask.coverage(document=name)
-    if url_identity(name):
+    if is_document_id(name) or url_identity(name):
         return await ask.coverage(url=name)
     page = await asyncio.to_thread(read_single, name, detector.settings)
     return await ask.coverage(page.text, title=page.title, url=page.recorded.url)
@@ -307,6 +305,7 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
     """Show how much of a total is done, and how long the rest will take, if standard error is a terminal."""
     columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    is_shown = sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=not is_shown) as progress:
+    with Progress(
+        *columns, console=Console(stderr=True), redirect_stdout=False, disable=not sys.stderr.isatty()
+    ) as progress:
         yield from progress.track(items, total)

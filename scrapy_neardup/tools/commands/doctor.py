@@ -1,7 +1,7 @@
 """``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to fix it."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import refused_commands
+from scrapy_neardup.index.store import Facts
 from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
@@ -88,12 +89,15 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
         settings = checked_settings(scrapy_settings)
         embedding = embedding_of(settings)
     except (UsageError, SettingsError) as error:
-        unchecked = "store, extractor, events and webhook were not checked"
-        again = "correct the setting that failed, and run this command again"
         return [
             Check("settings", str(error), "change this setting"),
             _check_add_on(scrapy_settings),
-            Check("all others", unchecked, again, is_warning=True),
+            Check(
+                "all others",
+                "store, extractor, events and webhook were not checked",
+                "correct the setting that failed, and run this command again",
+                is_warning=True,
+            ),
         ]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
     if embedding:
@@ -117,35 +121,54 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
         try:
             has_add_on |= order is not None and issubclass(load_object(entry), Addon)
         except Exception as error:  # noqa: PERF203  importing a module may raise anything
-            mend = f"correct or remove this entry; that of the plugin is {_LINE}"
-            return Check("add-on", f"{entry!r}, which cannot be loaded: {error}", mend)
+            return Check(
+                "add-on",
+                f"{entry!r}, which cannot be loaded: {error}",
+                f"correct or remove this entry; that of the plugin is {_LINE}",
+            )
     pipelines = [each for each, order in settings.getdict("ITEM_PIPELINES").items() if order is not None]
     is_on = has_add_on or "NearDupPipeline" in str(pipelines)
     if not enabled:
-        mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
-        return Check("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
+        return Check(
+            "add-on",
+            "NEARDUP_ENABLED = False: no item is judged",
+            "remove NEARDUP_ENABLED from the settings, or set it to True",
+            is_warning=True,
+        )
     if not is_on and not inside_project():
         return Check("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
     if not is_on:
-        mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
-        found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
-        return Check("add-on", found, mend)
+        return Check(
+            "add-on",
+            f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged",
+            f"write {_LINE} into settings.py, beside other add-ons that are there",
+        )
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
-        mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
-        return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
+        return Check(
+            "add-on",
+            f"TWISTED_REACTOR = {reactor!r}: no item is judged",
+            "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default",
+        )
     if has_add_on:
         settings = settings.copy()
         settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-    items = settings.getint("CONCURRENT_ITEMS")
-    return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
+    return Check(
+        "add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {settings.getint('CONCURRENT_ITEMS')}"
+    )
 
 
 async def _check_store(settings: NearDupSettings) -> list[Check]:
     if settings.store == "memory://":
-        mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
-        return [Check("store", "memory://: the window ends with its process", mend, is_warning=True)]
+        return [
+            Check(
+                "store",
+                "memory://: the window ends with its process",
+                "use a file or a Redis, so that the next crawl knows what this one has seen",
+                is_warning=True,
+            )
+        ]
     scheme, _, rest = settings.store.partition(":///")
     path = Path(rest) if scheme == "sqlite" else None
     if path is not None and not path.exists():
@@ -167,25 +190,21 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
 async def _check_redis(index: Index, store: str) -> list[Check]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: refused_commands(client, key))
-    facts: dict[str, str] = {}
-    warnings: Sequence[str] = [""]
+    found = Facts({})
     rights = Check("rights", "this user may call every command that is needed")
     try:
         await index.store.ask(lambda client: client.names(key))
         found = await index.store.ask(lambda client: client.facts([key]))
-        facts = found.facts
-        warnings = found.warnings or warnings
     except StoreError as error:
-        lost = f"watch, explain and purge do not work: {error}"
-        rights = Check("rights", lost, "see docs/redis.md", is_warning=True)
+        rights = Check("rights", f"watch, explain and purge do not work: {error}", "see docs/redis.md", is_warning=True)
     if refused:
         rights = Check("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
-    server = "".join(f" ({facts[name]})" for name in ("server", "mode") if facts.get(name))
-    policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
+    server = "".join(f" ({found.facts[name]})" for name in ("server", "mode") if name in found.facts)
+    policy = f"maxmemory-policy {found.facts.get('maxmemory-policy', 'unknown')}, {found.facts.get('memory', '')}"
     return [
         Check("store", f"{store}{server}"),
         rights,
-        *(Check("eviction", policy, warning, is_warning=True) for warning in warnings),
+        *(Check("eviction", policy, warning, is_warning=True) for warning in found.warnings or ("",)),
     ]
 
 
@@ -202,8 +221,12 @@ async def _check_extractor(settings: NearDupSettings) -> Check:
         extraction.close()
     if _SENTENCE.strip() in extracted.text:
         return Check("extractor", where)
-    mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    return Check("extractor", where, mend, is_warning=True)
+    return Check(
+        "extractor",
+        where,
+        "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind",
+        is_warning=True,
+    )
 
 
 async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
@@ -219,8 +242,13 @@ async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
             await receiver.deliver(report)
             checks.append(Check(receiver.name, f"took the test event {report['id']}"))
         except Exception as error:  # noqa: PERF203  of aiohttp or the system
-            mend = f"check {receiver.setting} and the receiver's log"
-            checks.append(Check(receiver.name, f"the test event was not taken: {error}", mend))
+            checks.append(
+                Check(
+                    receiver.name,
+                    f"the test event was not taken: {error}",
+                    f"check {receiver.setting} and the receiver's log",
+                )
+            )
         finally:
             await receiver.close()
     return checks

@@ -75,11 +75,11 @@ def run(options: Options, values: Values) -> int:
     background, left_out = without_labelled(read_background(options.background), labelled)
     documents = [*labelled, *background]
     if left_out:
-        said = (
+        print_wrapped(
             f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
-            f" of the background. Documents left out: {len(left_out)}"
+            f" of the background. Documents left out: {len(left_out)}",
+            stderr=True,
         )
-        print_wrapped(said, stderr=True)
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     # Workers sketch the texts too, so the pages can be judged only with values that change no sketch.
@@ -122,8 +122,9 @@ def run(options: Options, values: Values) -> int:
         "bytes": round(fmean(map(attrgetter("bytes"), orders))),
     }
     if not has_copies:
-        what = f"No {options.label} has two documents, so there are no copies to find"
-        print_error(f"{what}: only wrong links can be counted.")
+        print_error(
+            f"No {options.label} has two documents, so there are no copies to find: only wrong links can be counted."
+        )
     (print_json if options.json else _print)(found)
     return int(errors > 0)
 
@@ -139,8 +140,11 @@ def _print(found: dict[str, Any]) -> None:
         rates = ("-" if score[name] is None else f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))
         rows.append((protocol, *rates))
     among = f" among {counted(found['background'], 'other')}" if found["background"] else ""
-    title = f"{counted(found['documents'], 'document')}{among}, mean of {counted(found['orders'], 'order')}"
-    print_table(title, ("protocol", "precision", "recall", "F1"), rows)
+    print_table(
+        f"{counted(found['documents'], 'document')}{among}, mean of {counted(found['orders'], 'order')}",
+        ("protocol", "precision", "recall", "F1"),
+        rows,
+    )
     print(f"{found['bytes']} bytes a document, preset {found['preset']}")
     if found["best_threshold"] is not None:
         print(

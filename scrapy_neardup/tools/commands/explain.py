@@ -40,10 +40,12 @@ from scrapy_neardup.tools.lab.replay import document_of, opened
 _MOST_SENTENCES = 10  # that are printed
 _LONGEST = 300  # characters of each
 
-_FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
-
 OPTIONS = (
-    option("a", metavar="A", help=_FORM),
+    option(
+        "a",
+        metavar="A",
+        help="a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)",
+    ),
     option(
         "b",
         metavar="B",
@@ -70,18 +72,29 @@ class StoredDocument:
     def document(self) -> Document:
         """Return the document, without a text if the window does not have it."""
         url = self.record.url.decode("utf-8", "replace")
-        title = self.record.title.decode("utf-8", "replace")
-        text = self.kept.text if self.kept else ""
-        return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
-
-
-Sides = list[tuple[str, StoredDocument]]  # the arguments A and B, each with its document
+        return Document(
+            self.key.hex(),
+            url,
+            source_of(url),
+            self.record.title.decode("utf-8", "replace"),
+            self.kept.text if self.kept else "",
+            float(seconds_of(self.key)),
+        )
 
 
 async def run(options: Options, values: Values) -> int:
     if options.b is None:
         return await _list_similar(options, values)
-    sides, found = await _explain(options, values)
+    async with AsyncExitStack() as stack:
+        try:
+            detector = await stack.enter_async_context(live_detector(options, values))
+        except NoWindowError:  # nothing is known of other documents
+            if is_document_id(options.a) or is_document_id(options.b):
+                raise
+            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
+            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
+        sides = [(name, await _named_document(detector, name)) for name in (options.a, options.b)]
+        found = explain_pair(detector, sides[0][1], sides[1][1])
     if empty := [given for given, each in sides if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
@@ -95,20 +108,6 @@ async def run(options: Options, values: Values) -> int:
     )
     print_json({"a": a, "b": b, **found})
     return 0
-
-
-async def _explain(options: Options, values: Values) -> tuple[Sides, Answer]:
-    async with AsyncExitStack() as stack:
-        try:
-            detector = await stack.enter_async_context(live_detector(options, values))
-        except NoWindowError:  # nothing is known of other documents
-            if is_document_id(options.a) or is_document_id(options.b):
-                raise
-            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
-            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        a = await _named_document(detector, options.a)
-        b = await _named_document(detector, options.b)
-        return [(options.a, a), (options.b, b)], explain_pair(detector, a, b)
 
 
 async def _named_document(detector: NearDupDetector, name: str) -> StoredDocument:
@@ -128,8 +127,12 @@ async def _named_document(detector: NearDupDetector, name: str) -> StoredDocumen
 def as_stored(detector: NearDupDetector, document: Document) -> StoredDocument:
     """Return a document as a store would keep it. It is not registered."""
     fingerprint = detector.sketcher.fingerprint(document)
-    kept = StoredText.of(document.title, document.text)
-    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
+    return StoredDocument(
+        bytes.fromhex(document.id),
+        new_record(fingerprint, document),
+        StoredText.of(document.title, document.text),
+        fingerprint,
+    )
 
 
 def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Answer:
@@ -180,11 +183,12 @@ def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Mea
     keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
     own = (*second.fingerprint.identity_keys, *second.fingerprint.text_keys)
     weights = dict(zip(own, weights_of(second.fingerprint), strict=True))
-    shared = sum(weights[key] for key in weights.keys() & keys)
-    return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
+    return Measured(
+        "weight of the look-up keys that both have", sum(weights[key] for key in weights.keys() & keys), LEAST_WEIGHT
+    )
 
 
-def _print(sides: Sides, found: Answer) -> None:
+def _print(sides: list[tuple[str, StoredDocument]], found: Answer) -> None:
     for name, (given, each) in zip("AB", sides, strict=True):
         document = each.document
         title = " ".join(document.title.split())
@@ -232,8 +236,7 @@ async def _list_similar(options: Options, values: Values) -> int:
         for row in rows:
             print_json(row)
         return 0
-    owners = counted(answer["owners"], "owner")
-    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
+    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {counted(answer['owners'], 'owner')}"))
     for row in rows:
         # No url is broken, so that it can be copied.
         why = f" by {row['why']}" if row["why"] else ""

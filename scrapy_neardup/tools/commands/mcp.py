@@ -54,7 +54,6 @@ _TITLES = {
 
 
 def _address(value: str) -> tuple[str, int]:
-    """Return host and port of an option."""
     with suppress(ValueError):
         parts = urlsplit(f"//{value}")
         if parts.hostname and parts.port is not None:
@@ -126,8 +125,10 @@ async def _serve(server: "MCPServer", host: str, port: int, names: Sequence[str]
     hosts = [each for name in shown for each in (name, f"{name}:*")]
     origins = [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-    known = f"requests to {' or '.join(shown)} are answered (--name adds a name)"
-    print_error(f"Serving http://{shown[1]}:{port}/mcp until Ctrl-C; {known}.")
+    print_error(
+        f"Serving http://{shown[1]}:{port}/mcp until Ctrl-C; requests to {' or '.join(shown)} are answered"
+        " (--name adds a name)."
+    )
     try:
         await server.run_streamable_http_async(
             host=host, port=port, stateless_http=True, json_response=True, transport_security=security
@@ -143,8 +144,9 @@ class _OneToken:
     async def verify_token(self, token: str) -> "AccessToken | None":
         from mcp.server.auth.provider import AccessToken
 
-        is_right = secrets.compare_digest(token.encode(), self.right.encode())
-        return AccessToken(token=token, client_id="team", scopes=[]) if is_right else None
+        if secrets.compare_digest(token.encode(), self.right.encode()):
+            return AccessToken(token=token, client_id="team", scopes=[])
+        return None
 
 
 def server_of(ask: Ask, token: str = "") -> "MCPServer":

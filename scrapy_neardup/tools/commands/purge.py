@@ -46,8 +46,10 @@ async def run(options: Options, values: Values) -> int:
             return 1
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
     if chosen and not count:
-        unknown = "Check the spelling. Documents that have left the window are in feeds only: see docs/howto/purge.md."
-        print_error(f"The window has no document of {chosen}. {unknown}")
+        print_error(
+            f"The window has no document of {chosen}. Check the spelling. Documents that have left the window are in"
+            " feeds only: see docs/howto/purge.md."
+        )
     elif chosen:
         print_error(f"Feeds may hold documents of {chosen} too: docs/howto/purge.md says which, and how to clean them.")
     return 0

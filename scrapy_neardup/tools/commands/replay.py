@@ -133,9 +133,13 @@ async def _run(options: Options, values: Values) -> int:
             _write(stories, {"story": output_format.given_id(story), "final_story": output_format.given_id(final)})
         sys.stdout.flush()
         seconds = time.perf_counter() - start
-    summary = _summary(counts, seconds) | {"events": levels, "stories_united": len(final_stories)}
-    # The summary is on standard error if standard output has the verdicts, events or stories.
-    return _end(options, options.input, summary, status, stderr=STDOUT in paths)
+    return _end(
+        options,
+        options.input,
+        _summary(counts, seconds) | {"events": levels, "stories_united": len(final_stories)},
+        status,
+        stderr=STDOUT in paths,  # if standard output has the verdicts, events or stories
+    )
 
 
 def _run_on_cluster(options: Options, values: Values) -> int:
@@ -211,8 +215,12 @@ def _print(summary: dict[str, Any], *, stderr: bool) -> None:
         (),
         *((label, f"{count:,}", "") for label, count in others.items() if count),
     ]
-    title = f"{counted(documents, 'document')} in {summary['seconds']:.1f} s"
-    print_table(title, ("verdict", "documents", "share"), rows, stderr=stderr)
+    print_table(
+        f"{counted(documents, 'document')} in {summary['seconds']:.1f} s",
+        ("verdict", "documents", "share"),
+        rows,
+        stderr=stderr,
+    )
 
 
 def by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:

@@ -20,7 +20,7 @@ from scrapy_neardup.tools.commands.console import (
     refuse_overwriting,
     track,
 )
-from scrapy_neardup.tools.lab.feed import STDIN
+from scrapy_neardup.tools.lab.feed import STDIN, shown
 from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates
@@ -97,14 +97,18 @@ def run(options: Options, values: Values) -> int:
             [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
+        built = None
         if options.digest:
-            _write(output, build_digest(gathered, options.title, since, most_listed=options.most))
+            data = build_digest(gathered, options.title, since, most_listed=options.most)
         else:
             built = build_report(gathered, options.title, since, most_listed=options.most)
-            page = built.html.encode("utf-8")
-            _write(output, page)
-            if output != STDOUT:
-                _print(output, built, len(page))
+            data = built.html.encode("utf-8")
+    if output == STDOUT:
+        sys.stdout.buffer.write(data)
+    else:
+        output.write_bytes(data)
+        if built is not None:
+            _print(output, built, len(data))
     return int(bool(gathered.problems))
 
 
@@ -122,23 +126,18 @@ def _as_file(path: Path, stack: ExitStack) -> Path:
     """Return a path that can be read twice: texts are read after everything else."""
     if path != STDIN and (path.is_file() or path.is_dir() or not path.exists()):
         return path
-    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == STDIN else path.name)
+    copy = Path(stack.enter_context(TemporaryDirectory()), Path(shown(path)).name)
     with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
         shutil.copyfileobj(source, target)
     return copy
 
 
-def _write(output: Path, data: bytes) -> None:
-    if output == STDOUT:
-        sys.stdout.buffer.write(data)
-        return
-    output.write_bytes(data)
-
-
 def _print(output: Path, built: Built, size: int) -> None:
-    items = counted(len(built.news["rows"]), "item")
-    stories = counted(built.news["stories"], "story", "stories")
-    print_wrapped(f"{output}: {items}, {stories} of several items, {counted(built.texts, 'text')}, {size / 1e6:.1f} MB")
+    print_wrapped(
+        f"{output}: {counted(len(built.news['rows']), 'item')},"
+        f" {counted(built.news['stories'], 'story', 'stories')} of several items, {counted(built.texts, 'text')},"
+        f" {size / 1e6:.1f} MB"
+    )
     for note in built.notes:
         print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
         for line in note.details:

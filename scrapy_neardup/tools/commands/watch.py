@@ -17,7 +17,7 @@ from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.text.display import counted, printable, without_password
-from scrapy_neardup.tools.ask import Ask
+from scrapy_neardup.tools.ask import Answer, Ask
 from scrapy_neardup.tools.commands.console import (
     NAMESPACE,
     STORE,
@@ -39,10 +39,6 @@ _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
 _INTERVAL = 2.0  # seconds between refreshes
-
-# What is shown, as ``--json`` prints it.
-View = dict[str, Any]
-
 
 OPTIONS = (
     STORE,
@@ -91,14 +87,14 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
             view = await look(detector)
 
 
-async def look(detector: NearDupDetector) -> View:
+async def look(detector: NearDupDetector) -> Answer:
     now = int(time.time())
     threshold, warning = await detector.stories.threshold(now)
     newest, _ = await detector.index.changes.newest(_CHANGES_LOOKED_AT)
-    read = await detector.index.changes.stories(
+    read = await detector.index.stories.whole(
         [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
     )
-    grown: list[View] = [
+    grown: list[Answer] = [
         {
             "story": story.id,
             "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
@@ -127,21 +123,28 @@ async def look(detector: NearDupDetector) -> View:
     }
 
 
-def _level(report: View) -> str:
+def _level(report: Answer) -> str:
     return "muted" if report["is_muted"] else str(report["level"])
 
 
-def _drawn(view: View) -> Group:
-    heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
-    parts: list[Any] = [Text(printable(heading))]
+def _drawn(view: Answer) -> Group:
+    parts: list[Any] = [
+        Text(printable(f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"))
+    ]
     if view["warning"]:
         parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
-    events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
-    stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
     for title, headings, rows in (
-        ("running events, items counted up to now", columns, events),
-        ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
+        (
+            "running events, items counted up to now",
+            columns,
+            [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])],
+        ),
+        (
+            "growing stories",
+            ("items in 10 min", "in an hour", "headline"),
+            [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]],
+        ),
     ):
         if rows:
             parts.append(table_of(title, headings, rows))
@@ -159,19 +162,21 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
     if not reports:
         print("No event is running.")
         return
-    rows = [
-        (
-            _level(report),
-            _short(report["first"]["time"]) if report["first"] else "",
-            _short(report["time"]),
-            report["measures"]["sources"],
-            report["items"],
-            "\n".join(filter(None, (report["headline"] or report["url"], report["summary"]))),
-        )
-        for report in reports
-    ]
-    headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
-    print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
+    print_table(
+        f"{counted(len(reports), 'event')}, items counted up to now",
+        ("level", "since (UTC)", "last new source", "sources", "items", "headline"),
+        [
+            (
+                _level(report),
+                _short(report["first"]["time"]) if report["first"] else "",
+                _short(report["time"]),
+                report["measures"]["sources"],
+                report["items"],
+                "\n".join(filter(None, (report["headline"] or report["url"], report["summary"]))),
+            )
+            for report in reports
+        ],
+    )
     if not options.members:
         return
     for report in reports:
@@ -180,9 +185,12 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
             for member in report["members"][-options.members :]
         ]
         # Pages that came again are members and no items, so the two numbers may differ.
-        members = f"the newest {len(shown)} of {counted(len(report['members']), 'member')} of story {report['story']}"
-        title = f"{report['headline'] or report['url']}: {members}"
-        print_table(title, ("time (UTC)", "source", "joined by", "title"), shown)
+        print_table(
+            f"{report['headline'] or report['url']}: the newest {len(shown)} of"
+            f" {counted(len(report['members']), 'member')} of story {report['story']}",
+            ("time (UTC)", "source", "joined by", "title"),
+            shown,
+        )
 
 
 def _short(time: str) -> str:
@@ -205,9 +213,15 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
     for name in ("documents_per_slice", "store", "namespaces"):
         del shown[name]
     if options.json:
-        warnings = summary.store.warnings
-        more = {"settings": configuration, "documents_per_hour": slices, "warnings": warnings}
-        print_json({**shown, "bytes": summary.store.bytes, **more})
+        print_json(
+            {
+                **shown,
+                "bytes": summary.store.bytes,
+                "settings": configuration,
+                "documents_per_hour": slices,
+                "warnings": summary.store.warnings,
+            }
+        )
         return
     thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
     preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / 3600:g} hours"

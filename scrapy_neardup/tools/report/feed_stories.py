@@ -17,7 +17,15 @@ from scrapy_neardup.stories.event import SpecialReport
 from scrapy_neardup.stories.summary import headline_of, message_of, read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import coverage_words
-from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line
+from scrapy_neardup.tools.report.rows import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    LONGEST_URL,
+    UNTAGGED,
+    Row,
+    clean_line,
+    clean_name,
+)
 
 _COPIES = ("duplicate", "update")
 _FIRST = ("original", "related")  # of their articles
@@ -163,8 +171,12 @@ class FeedStory:
             return None
         if found == len(self.members) and all(map(period.has, self.signals)):
             return self
-        rows = [row for row in self.members if row.time is None or row.time < period.end]
-        return FeedStory(self.keys, rows, [each for each in self.signals if each.time < period.end], period)
+        return FeedStory(
+            self.keys,
+            [row for row in self.members if row.time is None or row.time < period.end],
+            [each for each in self.signals if each.time < period.end],
+            period,
+        )
 
     @cached_property
     def headline(self) -> str:
@@ -279,13 +291,13 @@ def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {_name(report.get("story")): report for report in sorted(reports, key=_time)}
+    newest = {clean_name(report.get("story")): report for report in sorted(reports, key=_time)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
             figures[_url(change)].append(f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}")
         for member in _objects(report, "members"):
-            if known.isdisjoint((_url(member), _name(member.get("id")))):
+            if known.isdisjoint((_url(member), clean_name(member.get("id")))):
                 yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
 
 
@@ -294,7 +306,7 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[SpecialReport]] = defaultdict(list)
     for report in sorted(reports, key=_time):
-        sent[by_key.get(_name(report.get("story")))].append(report)
+        sent[by_key.get(clean_name(report.get("story")))].append(report)
     for story in stories:
         told = sent.get(story, [])
         pages = {row.url: row for row in reversed(story.told)}
@@ -311,15 +323,22 @@ def _signal(report: SpecialReport, rows: Mapping[str, Row]) -> Signal | None:
     raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
     if not (time := _time(next(raised, report))):
         return None
-    level = _name(report["level"])
+    level = clean_name(report["level"])
     try:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
     lead = clean_line(report.get("lead"), LONGEST_TITLE)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
-    states = tuple(_state(fact, rows[_url(fact)]) for fact in _objects(report, "facts") if _url(fact) in rows)
-    return Signal(level, time, words, lead, tuple(pages), states, _name(report.get("section")))
+    return Signal(
+        level,
+        time,
+        words,
+        lead,
+        tuple(pages),
+        tuple(_state(fact, rows[_url(fact)]) for fact in _objects(report, "facts") if _url(fact) in rows),
+        clean_name(report.get("section")),
+    )
 
 
 def _state(fact: Mapping[str, Any], first: Row) -> ToldFigure:
@@ -349,10 +368,6 @@ def _time(value: Mapping[str, Any]) -> float:
 def _objects(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = report.get(name)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def _name(value: object) -> str:
-    return clean_line(str(value) if isinstance(value, int) else value, LONGEST_NAME)
 
 
 def _url(member: Mapping[str, Any]) -> str:

@@ -72,8 +72,12 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
         try:
             value, end = json.JSONDecoder().raw_decode(text, place)
         except (ValueError, RecursionError) as error:  # also of thousands of digits, or of lists in lists
-            problem = f"{where}: not JSON: {error}: perhaps {CUT_OFF}; this item and those behind it are not read"
-            yield FeedLine(number, 0, {}, problem)
+            yield FeedLine(
+                number,
+                0,
+                {},
+                f"{where}: not JSON: {error}: perhaps {CUT_OFF}; this item and those behind it are not read",
+            )
             return
         if end - place > LONGEST_LINE:
             yield FeedLine(number, 0, {}, f"{where}: {TOO_LONG}")

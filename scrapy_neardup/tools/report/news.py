@@ -20,7 +20,6 @@ from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Peri
 from scrapy_neardup.tools.report.rows import UNTAGGED, Row
 
 Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
-SourceLine = tuple[str, int, int, str]  # a source, its items, those copied from other owners, and whom it copies most
 
 MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
@@ -152,7 +151,8 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
     return sorted(figures, key=lambda figure: rank_of(figure.label))
 
 
-def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
+def _by_source(rows: Sequence[Row], links: Links) -> list[tuple[str, int, int, str]]:
+    # Sources, with their items, those copied from other owners, and whom they copy most.
     matches = ((row, links.match(row)) for row in rows if row.verdict.status in ("duplicate", "update") and row.source)
     pairs = Counter(
         (row.source, match.source) for row, match in matches if match and match.source and match.owner != row.owner

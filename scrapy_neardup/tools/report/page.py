@@ -126,29 +126,32 @@ def build_report(
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
-    template = load_templates(settings.zone).get_template("page.html.j2")
-    html = template.render(
-        title=title or (f"News of {' to '.join(days)}" if days else "News"),
-        all_news=all_news,
-        whole=news,
-        span=span,
-        figures_of=lambda story: told_figures(story, links),
-        most_tolls=_MOST_TOLLS,
-        most_days=MOST_DAYS,
-        day_count=len(days_of(stories, settings.zone)),
-        most_listed=most_listed,
-        lead_of=partial(_lead_of, texts=texts),
-        notes=notes,
-        places=places,
-        drop_share=settings.drop_share,
-        most_sources=_MOST_SOURCES,
-        feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
-        policy=policy,
-        styles=styles,
-        scripts=scripts,
-        meta=inert_json(meta),
-        library=_LIBRARY.replace("-", " "),
-        licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
+    html = (
+        load_templates(settings.zone)
+        .get_template("page.html.j2")
+        .render(
+            title=title or (f"News of {' to '.join(days)}" if days else "News"),
+            all_news=all_news,
+            whole=news,
+            span=span,
+            figures_of=lambda story: told_figures(story, links),
+            most_tolls=_MOST_TOLLS,
+            most_days=MOST_DAYS,
+            day_count=len(days_of(stories, settings.zone)),
+            most_listed=most_listed,
+            lead_of=partial(_lead_of, texts=texts),
+            notes=notes,
+            places=places,
+            drop_share=settings.drop_share,
+            most_sources=_MOST_SOURCES,
+            feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
+            policy=policy,
+            styles=styles,
+            scripts=scripts,
+            meta=inert_json(meta),
+            library=_LIBRARY.replace("-", " "),
+            licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
+        )
     )
     return Built(html, news, len(shown), notes)
 
@@ -177,7 +180,6 @@ def build_digest(
     figures = [each for each in news["figures"] if each[0] not in told]
     known = {*news["events"], *(story for story, _ in figures)}
     others = [story for story in (*news["largest"], *news["newest"]) if story not in known]
-    unlisted = news["stories"] - sum(story.size > 1 for story in (*known, *others))
     message.set_content(
         template.render(
             news=news,
@@ -185,7 +187,7 @@ def build_digest(
             most=most_listed,
             figures=figures,
             others=others,
-            unlisted=unlisted,
+            unlisted=news["stories"] - sum(story.size > 1 for story in (*known, *others)),
         )
     )
     return message.as_bytes()

@@ -136,12 +136,12 @@ class RowFormat:
             "status": status,
             "kind": _one_of(KINDS, tags.get("kind")),
             "reason": intern(clean_line(tags.get("reason"), LONGEST_NAME)),
-            "original": _name(tags.get("original")),
-            "match": _name(tags.get("match")),
+            "original": clean_name(tags.get("original"), LONGEST_URL),
+            "match": clean_name(tags.get("match"), LONGEST_URL),
             "similarity": as_share(tags.get("similarity")),
             "containment": as_share(tags.get("containment")),
             "share": as_share(tags.get("share")),
-            "story": "" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
+            "story": "" if status in ("unchecked", UNTAGGED) else intern(clean_name(tags.get("story"))),
             "changes": tuple(filter(None, clean_line(changes, _LONGEST_CHANGES).split("; "))),
             "news": tuple(clean_line(line, LONGEST_NEWS) for line in news if line.strip()),
             "event": intern(clean_line(tags.get("event"), LONGEST_NAME)),
@@ -149,7 +149,7 @@ class RowFormat:
         }
         return Row(
             number=number,
-            id=_name(raw.get("id"), LONGEST_NAME),
+            id=clean_name(raw.get("id")),
             url=url,
             title=clean_line(text_of(raw, self._fields["title"]), LONGEST_TITLE),
             source=source,
@@ -187,5 +187,6 @@ def _one_of(allowed: Sequence[str], value: object, otherwise: str = "") -> str:
     return intern(value) if isinstance(value, str) and value in allowed else otherwise
 
 
-def _name(value: object, most: int = LONGEST_URL) -> str:
+def clean_name(value: object, most: int = LONGEST_NAME) -> str:
+    """Return an id, a url or another name on one line, "" for what is none."""
     return clean_line(str(value), most) if isinstance(value, str | int) and not isinstance(value, bool) else ""

@@ -16,8 +16,7 @@ from newsdesk import opened
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.index.sqlite import SQLiteClient
-from scrapy_neardup.index.sqlite_file import APPLICATION, SQLiteFile
+from scrapy_neardup.index.sqlite import APPLICATION, SQLiteClient, SQLiteFile
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import DELIVERED
