@@ -86,6 +86,7 @@ NEWS = System(
         guards.little_in_common,
         guards.other_subject,
         guards.shared_part,
+        guards.only_through_another,
     ),
     not_by_text=(guards.other_topic, guards.only_through_another),
     not_by_topic=(guards.low_topic_score, guards.only_terms_in_common, guards.far_from_first),
