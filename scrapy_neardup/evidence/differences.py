@@ -159,7 +159,9 @@ class Comparison:
     def _count_other_names(self, sentences: Iterable[Sentence]) -> int:
         found = chain.from_iterable(each.differences for each in sentences)
         swapped = [each.old for each in found if each.kind == "name" and each.is_swapped]
-        words = words_of("\n".join(each.text for each in self._read)) if swapped else frozenset()
+        if not swapped:
+            return 0
+        words = words_of("\n".join(each.text for each in self._read))
         return sum(not words_of(each) <= words for each in swapped)
 
     @property

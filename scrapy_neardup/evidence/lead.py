@@ -91,5 +91,7 @@ def tells_headline(headline: str, sentence: str) -> bool:
         len(terms & terms_of(sentence)) >= fewest
         or len({*find_names([headline], is_title=True)}.intersection(find_names([sentence]))) >= fewest
     )
-    figures = _figures_of(headline) if is_told else []
-    return is_told and not (figures and contradict(figures, find_figures(sentence)))
+    if not is_told:
+        return False
+    figures = _figures_of(headline)
+    return not (figures and contradict(figures, find_figures(sentence)))

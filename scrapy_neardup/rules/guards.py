@@ -94,8 +94,9 @@ def other_subject(pair: Pair) -> Finding | None:
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
     covered = topic_parts(pair.new.topic, pair.old.topic).titles / COVERAGE_SHARE
     finding = too_low(Measured(what, covered, pair.title_overlap - LESS_COVERED, option))
-    is_update = finding.applies and any(change.is_figure for change in pair.changes)
-    return None if is_update else finding
+    if finding.applies and any(change.is_figure for change in pair.changes):
+        return None
+    return finding
 
 
 def shared_part(pair: Pair) -> Finding:

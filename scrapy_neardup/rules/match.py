@@ -168,7 +168,9 @@ class Match:
 def best_match(matches: Iterable[Match]) -> Match | None:
     ranked = sorted(matches, key=attrgetter("rank"))
     best = [each for each in ranked if each.rank == ranked[0].rank]
-    return min(best, key=attrgetter("nearness")) if len(best) > 1 else next(iter(best), None)
+    if len(best) > 1:
+        return min(best, key=attrgetter("nearness"))
+    return next(iter(best), None)
 
 
 def _text(stored: bytes) -> str:

@@ -135,23 +135,30 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     of_headline = terms_of(headline) or {0}
     told_by = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
 
-    def tells(row: tuple[str, Member]) -> bool:
-        return tells_headline(headline, row[0]) and not any(are_background(row[0]))
-
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
         of_others = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner)
         told = len(terms & of_headline) + of_others / len(told_by)
         told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
-        return tells(row), member.language in languages, told / (MOST_TERMS + len(terms)), member.number
+        return _tells(headline, sentence), member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 
-    said = [(sentence, member) for member in members for sentence in (member.lead, *member.news[:1])]
-    leads = _news_since(event, item, headline) if event.level == "update" else []
-    other_titles = [(member.title, member) for member in members if member.title != headline]
-    leads = leads or [*filter(tells, said)] or [*filter(tells, other_titles)]
-    lead, page = max(leads, key=rank, default=(headline, item))
+    lead, page = max(_leads_of(event, item, members, headline), key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
+
+
+def _leads_of(event: StoryEvent, item: Member, members: Sequence[Member], headline: str) -> list[tuple[str, Member]]:
+    """Return what is new in an update, or else the sentences that tell the headline, or else other titles that do."""
+    if event.level == "update" and (news := _news_since(event, item, headline)):
+        return news
+    said = ((sentence, member) for member in members for sentence in (member.lead, *member.news[:1]))
+    titles = ((member.title, member) for member in members if member.title != headline)
+    told = [row for row in said if _tells(headline, row[0])]
+    return told or [row for row in titles if _tells(headline, row[0])]
+
+
+def _tells(headline: str, sentence: str) -> bool:
+    return tells_headline(headline, sentence) and not any(are_background(sentence))
 
 
 def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[str, Member]]:

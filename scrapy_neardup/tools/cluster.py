@@ -80,10 +80,11 @@ CREATE TABLE verdicts (place INTEGER PRIMARY KEY, address INTEGER, match INTEGER
     is_guarded INTEGER, verdict BLOB);
 CREATE INDEX verdicts_by_address ON verdicts (address);
 """
-_PAIRS = """
+# The plus sign keeps SQLite from looking up all documents of a key, which may be thousands.
+PAIRS = """
 INSERT INTO pairs SELECT later.address, earlier.key_and_address, sum(later.weight)
 FROM sorted AS later CROSS JOIN sorted AS earlier ON earlier.rowid BETWEEN later.rowid - :most AND later.rowid - 1
-WHERE earlier.place = later.place AND earlier.second >= later.second - :window GROUP BY 1, 2
+WHERE +earlier.place = later.place AND earlier.second >= later.second - :window GROUP BY 1, 2
 """
 _CROWDED = """
 SELECT count(*) FROM sorted AS later CROSS JOIN sorted AS earlier ON earlier.rowid = later.rowid - :most - 1
@@ -359,7 +360,7 @@ def find_pairs(job: Job, rows: sqlite3.Connection, number: int, keys: tuple[int,
     _gather(rows, job.work.glob("fingerprint-*"), "postings", *keys)
     rows.execute("CREATE TEMP TABLE sorted AS SELECT * FROM found ORDER BY place, key_and_address")
     bounds = {"window": job.settings.window, "most": MOST_POSTINGS}
-    rows.execute(_PAIRS, bounds)
+    rows.execute(PAIRS, bounds)
     return Counter(crowded=rows.execute(_CROWDED, bounds).fetchone()[0])
 
 
