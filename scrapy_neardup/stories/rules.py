@@ -44,7 +44,6 @@ WATCH_SHARE = 2 / 3
 OTHERS = 2
 SURE = 4  # sources in one language: then those that are alone in theirs count in full
 DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
-ONE_DISASTER = 5 * HOUR  # two stories in two languages that begin within it may be one
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -108,24 +107,8 @@ def people_harmed(story: Story) -> float:
 
     Return 0 if no page begins with one: then it is the background of other news.
     """
-    return max((number for _, number in _numbers_harmed(story)), default=0)
-
-
-def _numbers_harmed(story: Story) -> set[tuple[int, float]]:
     printed = story.ledger.printed if story.begins_with_harm else ()
-    return {(each.kind, each.value[1]) for each in printed if each.kind in PEOPLE_HARMED}
-
-
-def tell_one_toll(story: Story, other: Story) -> bool:
-    """Decide whether two stories in two languages begin with an equal number of people harmed, and within some hours.
-
-    The number must be that of a disaster: small numbers are equal by chance.
-    """
-    languages = story.languages, other.languages
-    starts = [min(each.sources, default=0) for each in (story, other)]
-    if not all(languages) or languages[0] & languages[1] or abs(starts[0] - starts[1]) > ONE_DISASTER:
-        return False
-    return max((number for _, number in _numbers_harmed(story) & _numbers_harmed(other)), default=0) >= DISASTER
+    return max((each.value[1] for each in printed if each.kind in PEOPLE_HARMED), default=0)
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:

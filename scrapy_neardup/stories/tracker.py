@@ -26,7 +26,6 @@ from scrapy_neardup.stories.rules import (
     breaking_threshold,
     bursts_of_few,
     load_rule,
-    tell_one_toll,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
 
@@ -83,7 +82,7 @@ class StoryTracker:
         the first of them claims, but they claim one after the other. The events are then the same as if each document
         had come alone.
         """
-        also = join.also or await self._rung_in_another_language(story, join.time)
+        also = join.also
         if also is not None and self.final_story(also.id) != story.id:
             try:
                 story = await self._stories.unite(story.id, also)
@@ -97,14 +96,6 @@ class StoryTracker:
         if story.is_muted:
             return None
         return await self._signal(self._due(story, join.time), story, join)
-
-    async def _rung_in_another_language(self, story: Story, at: int) -> Member | None:
-        """Return the first document of a ``breaking`` event that a story that becomes ``breaking`` is one with."""
-        if story.is_muted or "breaking" in story.levels or self._due(story, at) != "breaking":
-            return None
-        running = await self._events.running()
-        rung = [each.id for each in running if "breaking" in each.levels and tell_one_toll(story, each)]
-        return Member(rung[0], "", "", "", "", "original") if rung else None
 
     def final_story(self, story: str) -> str:
         """Return the story that a story became a part of, as far as this process knows; else the story itself."""

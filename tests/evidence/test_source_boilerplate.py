@@ -296,11 +296,10 @@ class NoFigures(NamedTuple):
     def terms_in(self, lines: frozenset[int]) -> frozenset[int]:
         return self.terms
 
-    def counted_in(self, line: int) -> frozenset[Figure]:
+    def counted_in(self, lines: object) -> frozenset[Figure]:
         return frozenset()
 
-    def counted_in_news(self, lines: frozenset[int]) -> frozenset[Figure]:
-        return frozenset()
+    counted_in_news = counted_in
 
 
 def learn(

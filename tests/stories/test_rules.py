@@ -29,7 +29,6 @@ from scrapy_neardup.stories.rules import (
     load_rule,
     most_within,
     sources,
-    tell_one_toll,
 )
 from scrapy_neardup.story import EventSources, Ledger, PrintedFigure, Story
 
@@ -151,17 +150,6 @@ def test_two_papers_of_which_one_tells_of_a_disaster_break_also_in_two_languages
     assert sources(story(near, languages="ab", dead=5), 60 * MINUTE, 3) == "breaking"
     assert sources(story(late, languages="ab", dead=5), late[-1], 3) == "breaking"
     assert sources(story(near, languages="ab", dead=4), 60 * MINUTE, 3) is None
-
-
-def test_two_languages_with_one_large_toll_tell_of_one_disaster() -> None:
-    def are_one(languages: str, at: int, *dead: int) -> bool:
-        told = zip(languages.split("/"), minutes(0, at), dead, strict=True)
-        return tell_one_toll(*(story([start], languages=[each], dead=number) for each, start, number in told))
-
-    assert are_one("de/es", 299, 5, 5)
-    assert not are_one("de/es", 301, 5, 5)
-    assert not any(are_one(each, 0, 5, 5) for each in ("de/de", "de/", "/"))
-    assert not any(are_one("de/es", 0, *dead) for dead in ((4, 4), (5, 6)))
 
 
 def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:

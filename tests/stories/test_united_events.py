@@ -79,14 +79,6 @@ async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None
     assert len({event.id for event in events}) == len(events)
 
 
-async def test_a_disaster_that_has_rung_in_one_language_does_not_ring_in_another(newsroom: Newsroom) -> None:
-    for n, language in enumerate(["de"] * 8 + ["es"] * 8):
-        body = f"12 people died. {report(language, FIRST if language == 'de' else range(20, 28))}"
-        verdict = await newsroom.publish(language, f"s{n}", n * MINUTE, text=body, language=language)
-    assert newsroom.levels == ["breaking", "update"]
-    assert {event.story.id for event in newsroom.events} == {verdict.story}
-
-
 MOVED_TO_LATER = StoryCounters(joined=2, moved=b"\xff" * 8).pack()
 
 

@@ -263,5 +263,5 @@ def test_a_key_of_many_documents_in_several_files_is_paired_with_the_newest(tmp_
 def test_a_key_of_many_documents_costs_no_more_than_its_newest_ones() -> None:
     with closing(sqlite3.connect(":memory:")) as rows:
         rows.executescript(archive.TABLES + "CREATE TEMP TABLE sorted AS SELECT * FROM postings;")
-        plan = str(rows.execute(f"EXPLAIN QUERY PLAN {archive.PAIRS}", {"window": 1, "most": 16}).fetchall())
-    assert "SEARCH earlier USING INTEGER PRIMARY KEY" in plan
+        plan = rows.execute(f"EXPLAIN QUERY PLAN {archive.PAIRS}", {"window": 1, "most": 16}).fetchall()
+    assert "SEARCH earlier USING INTEGER PRIMARY KEY" in str(plan)
