@@ -43,7 +43,7 @@ def find_lead(headline: str, text: str) -> str:
     """
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
     terms = terms_of(headline)
-    lines = [*map(terms_of, fold("\n".join(sentences)).split("\n"))]
+    lines = [*map(terms_of, sentences)]
     same = (at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
     first = next(same, -1) + 1  # the sentence behind the headline
     leads = (
