@@ -91,8 +91,8 @@ EventSources = tuple[tuple[int, bytes, str], ...]
 # Stands for the language of a source whose first item has many figures, see ``rules/joining.py``.
 MANY_FIGURES = "#"
 
-# The same of a source whose title only says that somebody reacts or asks, see ``evidence/lead.py``.
-REACTION = "!"
+# How a source counts whose title only says that somebody reacts or asks, see ``evidence/lead.py``.
+REACTION = "reaction"
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -205,7 +205,7 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
-    # Of the first item of each of ``sources``, or ``MANY_FIGURES``, or ``REACTION``; of a copy "EN".
+    # Of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN", of a reaction "En".
     source_languages: tuple[str, ...] = ()
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running

@@ -23,7 +23,7 @@ _UNMARKED = re.compile("[\u0e01-\u0eff][\u0e01-\u0eff ]{29}$")  # Thai and Lao h
 _QUOTES = re.compile('["„“”«»]')
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
-_MOST_READ = 5_000  # characters in which a lead is looked for
+_MOST_READ = 1_500  # characters in which a lead is looked for
 _LEADS = 3
 _FEWEST_WORDS = 6
 _SHORTEST = 15  # characters of a sentence in a script without spaces
@@ -31,6 +31,7 @@ _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the li
 # names or terms
 _FEWEST_SHARED = 2
 _SHORT_HEADLINE = 3
+_terms_of = lru_cache(maxsize=64)(terms_of)
 _figures_of = lru_cache(maxsize=64)(find_figures)  # of a headline, which is compared with several sentences
 
 
@@ -42,8 +43,10 @@ def find_lead(headline: str, text: str) -> str:
     of over 300 characters are passed over.
     """
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
-    terms = terms_of(headline)
-    lines = [*map(terms_of, sentences)]
+    if len(text) > _MOST_READ:
+        del sentences[-1:]  # it is cut
+    terms = _terms_of(headline)
+    lines = [*map(_terms_of, sentences)]
     same = (at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
     first = next(same, -1) + 1  # the sentence behind the headline
     leads = (
@@ -85,10 +88,10 @@ def is_reaction(title: str) -> bool:
 
 def tells_headline(headline: str, sentence: str) -> bool:
     """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
-    terms = terms_of(headline)
+    terms = _terms_of(headline)
     fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
     is_told = (
-        len(terms & terms_of(sentence)) >= fewest
+        len(terms & _terms_of(sentence)) >= fewest
         or len({*find_names([headline], is_title=True)}.intersection(find_names([sentence]))) >= fewest
     )
     if not is_told:

@@ -89,7 +89,6 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, fold(text).casefold()))
 
 
-@lru_cache(maxsize=256)  # a headline is compared with several sentences, and a sentence with several headlines
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
     text = fold(text)

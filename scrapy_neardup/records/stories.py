@@ -89,7 +89,7 @@ def pack_member(member: Member) -> bytes:
         one_line(member.title, 250).encode("utf-8", "replace"),
         cut_to_bytes("\n".join(member.changes), 1000),
         cut_to_bytes("\n".join(member.terms), 200),
-        member.lead.encode("utf-8", "replace"),
+        cut_to_bytes(member.lead, 1200),
         "\n".join(member.news).encode("utf-8", "replace"),
     )
 

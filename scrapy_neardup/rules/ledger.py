@@ -149,18 +149,21 @@ def newest_of_owners(ledger: Ledger, kind: int) -> list[PrintedFigure]:
 def _counted(ledger: Ledger, kind: int) -> list[PrintedFigure]:
     """Return the values with which owners count: the newest, and a greater number of the dead or hurt that one printed.
 
-    A paper that has told a new toll may still put out a page with the old one.
+    A paper that has told a new toll may still put out a page with the old one. It counts as long as another paper's
+    newest number is the greater one.
     """
     newest = {each.owner: each for each in newest_of_owners(ledger, kind)}
-    earlier = [
-        each
-        for each in ledger.printed
+    current = {each.value for each in newest.values()}
+    earlier = {
+        (each.owner, each.value): each
+        for each in reversed(ledger.printed)
         if each.kind == kind
         and kind in _RISING
+        and each.value in current
         and not newest[each.owner].is_correction
         and each.low > newest[each.owner].low
-    ]
-    return sorted((*newest.values(), *earlier), key=_order)
+    }
+    return sorted((*newest.values(), *earlier.values()), key=_order)
 
 
 def _order(printed: PrintedFigure) -> tuple[int, float]:

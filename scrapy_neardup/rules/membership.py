@@ -33,7 +33,7 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
-from scrapy_neardup.story import Claim, Extent, Join, Ledger, Member
+from scrapy_neardup.story import MANY_FIGURES, REACTION, Claim, Extent, Join, Ledger, Member
 
 # How many of the newest items keep their times. More of them would tell a rule nothing new.
 MOST_ITEM_TIMES = 512
@@ -175,8 +175,14 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
     owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
-    language = member.language.upper() if member.status == "duplicate" else member.language
-    code = packed_code(member.counts_as or language)
+    language = member.language
+    if member.counts_as == MANY_FIGURES:
+        language = MANY_FIGURES
+    elif member.status == "duplicate":
+        language = language.upper()
+    elif member.counts_as == REACTION:
+        language = language.title()
+    code = packed_code(language)
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)

@@ -19,7 +19,6 @@ MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 _LARGE = 1000  # such a number is told for one thing
-_BEGINNING = 1500  # characters in which the lead of a member is looked for
 
 
 def with_news(
@@ -40,7 +39,7 @@ def with_news(
     document = join.document
     if document is None:
         return join
-    lead = "" if join.member.kind in ("exact", "revisit") else find_lead(document.title, document.text[:_BEGINNING])
+    lead = "" if join.member.kind in ("exact", "revisit") else find_lead(document.title, document.text)
     news = _news_of(document, {*told}, tolls, join, first_text) if told and join.sentences else ()
     if told and (join.sentences or join.member.status == "related"):
         told[:] = united_told(told, told_by(document.title, document.text, join.language))

@@ -13,7 +13,7 @@ from typing import Protocol
 from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
-from scrapy_neardup.story import MANY_FIGURES, REACTION, EventSources, Level, Story
+from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -137,10 +137,11 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
 def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
     known = Counter(each.lower() for each in languages if each)
-    reactions = known.pop(REACTION, 0)
-    with_figures = known.pop(MANY_FIGURES, 0) + max(0, 2 * reactions - len(languages))
+    with_figures = known.pop(MANY_FIGURES, 0)
     most = max(known.values(), default=0)
     alone = {language for language, count in known.items() if count == 1 and most < SURE}
+    reactions = sum(each.istitle() and each.lower() not in alone for each in languages)
+    with_figures += max(0, 2 * reactions - len(languages))
     copies = sum(each.isupper() and each.lower() not in alone for each in languages)
     reports = len(languages) - with_figures - len(alone) - copies
     others = with_figures + len(alone) - (most == 1) + max(0, min(copies, reports - copies))

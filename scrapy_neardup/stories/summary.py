@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, meaning_of, rank_of
+from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import is_reaction
 from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
@@ -70,16 +71,16 @@ _LETTERS = r"(?:[^\W\d_]|[\u0900-\u0dff])+"  # with the vowel signs of Indic scr
 def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told: Set[str] = frozenset()) -> str:
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
-    ``members`` are in the order they joined. It is the title whose words and figures are in most of the newest titles
-    and leads of the owners of the last hour, of two the newer one; an older one must be so clearly. If none agree, it
-    is the first title. A reaction or a question counts half. Passed over are titles that are cut, masked or have one or
-    two words, and those that have a figure of ``outdated``; these are values that newer ones have replaced. If titles
-    have a figure of ``told``, it is one of these, and the newest if none agree.
+    It is the title whose words and figures are in most of the newest titles and leads of the owners: of those of the
+    last hour, and of the newer half at least. Of two it is the newer one; an older one must be so clearly. If none
+    agree, it is the first title. A reaction or a question counts half. Passed over are titles that are cut, masked or
+    have one or two words, and those that have a figure of ``outdated``; these are values that newer ones have replaced.
+    If titles have a figure of ``told``, it is one of these, and the newest if none agree.
     """
     current = _titles_of(members, outdated, told)
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
     newest: dict[str, tuple[Member, str]] = {}
-    for member, title in current:
+    for member, title in sorted(current, key=lambda row: row[0].seen_at):
         if member.owner and (not languages or member.language in ("", languages[0][0])):
             newest.pop(member.owner, None)  # an owner's place is that of its newest title
             newest[member.owner] = member, title
@@ -94,7 +95,7 @@ def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, 
     said = [_words(" ".join((title, member.lead, *member.news[:1]))) for member, title in titles]
     last = max((member.seen_at for member, _ in titles), default=0)
     older = sum(member.seen_at < last - _NEWEST for member, _ in titles)
-    older = min(older, max(0, len(titles) - _FEWEST_VOTERS))
+    older = min(older, max(0, len(titles) - max(_FEWEST_VOTERS, (len(titles) + 1) // 2)))
     for place, (_, title) in enumerate(titles):
         words = _words(title)
         others = [each for other, each in enumerate(said) if other >= older and other != place]
@@ -300,11 +301,17 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
     claim = summary.partition(": ")[0]
     if level in ("watch", "breaking"):
         new = [claim, *new] if claim.endswith(UNCONFIRMED) else new
-        words = re.findall(_LETTERS, fold(str(report.get("headline") or "")).casefold())
-        is_dead = any(each is not None and each.kind is FigureKind.DEAD for each in map(meaning_of, words))
-        if is_dead and new and new[0].partition(",")[0].endswith(("injured", "missing")):
+        is_counted = any(words.partition(",")[0].endswith("dead") for words in new + known)
+        is_first = bool(new) and new[0].partition(",")[0].endswith(("injured", "missing"))
+        if is_first and not is_counted and _tells_uncounted_death(str(report.get("headline") or "")):
             return [], new + known, ""
     return new, known, summary.removeprefix(f"{new[0]}: ") if new else ""
+
+
+def _tells_uncounted_death(headline: str) -> bool:
+    if any(each.kind == FigureKind.DEAD for each in tolls_of(headline, "")):
+        return False  # also "no one dead"
+    return FigureKind.DEAD in kinds_told(re.findall(_LETTERS, fold(headline).casefold()))
 
 
 def _quotation(report: Mapping[str, Any]) -> str:

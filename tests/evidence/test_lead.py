@@ -32,3 +32,9 @@ SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with 
 )
 def test_a_lead_is_a_sentence_that_tells_what_the_headline_says(headline: str, text: str, lead: str) -> None:
     assert find_lead(headline, text) == lead
+
+
+def test_a_sentence_that_is_cut_where_reading_ends_is_no_lead() -> None:
+    line = "The fire at the harbour destroyed boats worth 12.5 million euros on Monday."
+    for begin in range(1500 - len(line), 1500):
+        assert find_lead("", "\n" * begin + line) in ("", line)

@@ -128,6 +128,11 @@ def test_an_owner_counts_with_the_newest_value_that_it_prints() -> None:
     assert story.state.document == (3).to_bytes(8, "big"), "the first page that prints it"
 
 
+def test_a_toll_falls_if_all_owners_went_back_to_the_lower_one_and_no_owner_counts_twice() -> None:
+    back = Story(6).dead("b", 12).dead("c", 12).dead("a", 13).dead("d", 13).dead("a", 12).dead("d", 12)
+    assert back.dead("e", 12).dead("f", 12).states == ["12", "13", "12"]
+
+
 def test_a_page_with_its_old_toll_does_not_take_the_new_one_of_an_owner_back() -> None:
     story = Story(4).dead("a", 12).dead("b", 12).dead("a", 13).dead("a", 12).dead("c", 13)
     assert story.states == ["12", "13"]

@@ -29,6 +29,7 @@ from scrapy_neardup.signals import story_event
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import CRAWL, Claim, Extent, Join, Member
 
+ITEM = "2a" * 8
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
 LEVELS = ["watch", "breaking", "update", "ended"]
 
@@ -46,7 +47,7 @@ async def begin_story(index: Index, members: int = 12) -> str:
 async def claims_of(index: Index, story: str, level: str, token: str) -> Claim:
     if level in ("update", "ended"):
         await index.events.claim(Claim(story, "breaking", extent=Extent(6, 6)))
-    return Claim(story, level, START + 60, extent=Extent(12, 12), token=token)  # type: ignore[arg-type]
+    return Claim(story, level, START + 60, extent=Extent(12, 12), token=token, item=ITEM)  # type: ignore[arg-type]
 
 
 @pytest.mark.in_memory
@@ -68,7 +69,7 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     await indexes[0].events.claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
     assert await indexes[1].events.take_over(3600) == []
     (untold,) = await indexes[1].events.take_over(0)
-    assert (untold.claim.token, untold.claim.item, untold.story.id) == (TOKENS[0], None, story)
+    assert (untold.claim.token, untold.claim.item, untold.story.id) == (TOKENS[0], ITEM, story)
     assert untold.claim.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
     assert await indexes[2].events.take_over(3600) == []  # it is in the hands of the one before

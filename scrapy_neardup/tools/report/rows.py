@@ -141,7 +141,7 @@ class RowFormat:
             "similarity": as_share(tags.get("similarity")),
             "containment": as_share(tags.get("containment")),
             "share": as_share(tags.get("share")),
-            "story": "" if status in ("unchecked", UNTAGGED) else intern(clean_name(tags.get("story"))),
+            "story": "" if status in ("unchecked", UNTAGGED) else intern(clean_name(tags.get("story"), LONGEST_URL)),
             "changes": tuple(filter(None, clean_line(changes, _LONGEST_CHANGES).split("; "))),
             "news": tuple(clean_line(line, LONGEST_NEWS) for line in news if line.strip()),
             "event": intern(clean_line(tags.get("event"), LONGEST_NAME)),

@@ -125,7 +125,7 @@ def test_articles_on_one_site_only_can_be_listed(browser: Browser, write_report:
     with open_page(browser, write_report(rows), "#stories") as watched:
         page = watched.page
         page.get_by_role("combobox", name="Show").select_option("articles on one site only")
-        assert titles(page) == ["Ferry runs aground, report 0", "Ferry runs aground, report 3"]
+        assert titles(page) == ["Ferry runs aground, report 2", "Ferry runs aground, report 3"]
         page.get_by_role("combobox", name="Source").select_option("paper1.example")
         assert titles(page) == []
         page.get_by_role("combobox", name="Source").select_option("paper2.example")
@@ -139,7 +139,7 @@ def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: 
         page = watched.page
         assert len(titles(page)) == 9
         page.get_by_role("searchbox").fill("grounded FERRY")
-        assert titles(page) == ["Grounded ferry back in port as council asks for dredging"]
+        assert titles(page) == ["Ferry aground off Brackwater floats free"]
         page.get_by_role("button", name="Clear").click()
         page.get_by_role("combobox", name="Verdict").select_option("update")
         assert set(titles(page)) == {"River fever: twelve dead, dozens ill", "Hostel buried by landslide, men missing"}
@@ -149,7 +149,7 @@ def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: 
         page.get_by_role("button", name="Clear").click()
         page.get_by_role("combobox", name="Source").select_option("tarn-meridian.example")
         page.get_by_role("combobox", name="Sort").select_option("old")
-        assert titles(page)[0] == "Nineteen hours, one deal: trains keep running"
+        assert titles(page)[0] == "Corrin deal keeps night train running"
         page.get_by_role("searchbox").fill("nothing like this")
         assert page.locator("#stories-status").inner_text().startswith("No story fits.")
 
@@ -167,13 +167,13 @@ def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_repo
     with open_page(browser, write_report(rows)) as watched:
         page = watched.page
         page.get_by_role("combobox", name="Day").select_option("2023-11-14")
-        assert texts(page.locator("#news .period:visible .card h4")) == ["Ferry runs aground, report 0"]
+        assert texts(page.locator("#news .period:visible .card h4")) == ["Ferry runs aground, report 1"]
         go_to(page, page.get_by_role("link", name="Stories"))
-        assert titles(page) == ["Ferry runs aground, report 0"]
+        assert titles(page) == ["Ferry runs aground, report 1"]
         go_to(page, page.get_by_role("link", name="News"))
         page.get_by_role("combobox", name="Day").select_option("2023-11-15")
         assert texts(page.locator("#news .period:visible .card h4")) == titles(page)
-        assert "Ferry runs aground, report 2" in titles(page)
+        assert "Toll of the ferry rises" in titles(page)
         go_to(page, page.get_by_role("link", name="Drops"))
         assert page.locator("#drop-list > li").count() == 2
         page.get_by_role("combobox", name="Day").select_option("all days")
