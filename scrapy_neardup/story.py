@@ -1,6 +1,5 @@
 """The plain data of stories: members, counters, and the levels that an event may claim. Nothing here does I/O."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -215,12 +214,6 @@ class Story:
     def extent(self) -> Extent:
         """Return the counts of items, independent sources, states of the ledger and developments."""
         return Extent(self.items, len(self.sources), self.ledger.changed, self.developments)
-
-    @property
-    def languages(self) -> set[str]:
-        """Return the commonest language of the sources, or those that are equally common."""
-        counts = Counter(each.lower() for each in self.source_languages if each.isalpha())
-        return {language for language, count in counts.items() if count == max(counts.values())}
 
     @property
     def is_running(self) -> bool:

@@ -118,7 +118,8 @@ _MOST_SOURCES = 1000  # of one story
 _SHOWN = 5  # stories, events and changes
 _MOST_CHANGES = 1000
 _WIDTH = 80  # columns of the block; only a url may be longer
-_LONGEST_TITLE = 200  # characters; of a url too
+_LONGEST_TITLE = 200  # characters
+_LONGEST_URL = 200
 _LONG_TEXT = 400  # characters of a field that may hold the text of an article
 _FEWEST_SPACES = 40
 _NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
@@ -241,7 +242,7 @@ class RunSummary:
             return
         if verdict.story not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
-        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_TITLE]))
+        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
         story.items += 1
         if source and len(story.sources) < _MOST_SOURCES:
             story.sources.add(self._settings.owner_of(source))

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -82,16 +82,15 @@ class StoryTracker:
         the first of them claims, but they claim one after the other. The events are then the same as if each document
         had come alone.
         """
-        also = join.also
-        if also is not None and self.final_story(also.id) != story.id:
+        if join.also is not None and self.final_story(join.also.id) != story.id:
             try:
-                story = await self._stories.unite(story.id, also)
+                story = await self._stories.unite(story.id, join.also)
             except StoreUnavailable:
                 raise
             except StoreError as error:
-                logger.warning("Story %s stays apart from story %s: %s", story.id, also.id, error)
-            if also.id in (story.id, *story.united):  # else one of them has too many parts already
-                self._note_final(also.id, story.id)
+                logger.warning("Story %s stays apart from story %s: %s", story.id, join.also.id, error)
+            if join.also.id in (story.id, *story.united):  # else one of them has too many parts already
+                self._note_final(join.also.id, story.id)
         self._note_final(join.story, story.id)
         if story.is_muted:
             return None
@@ -167,10 +166,12 @@ class StoryTracker:
 
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
-        languages = story.languages
-        if not languages or not self._bursts.keys() >= languages:
+        counts = Counter(each.lower() for each in story.source_languages if each.isalpha())
+        most = max(counts.values(), default=0)
+        common = {language for language, count in counts.items() if count == most}
+        if not common or not self._bursts.keys() >= common:
             return self.breaking_over
-        of_few = max(self._bursts[language] for language in languages)
+        of_few = max(self._bursts[language] for language in common)
         return min(self.breaking_over, max(2, math.ceil(of_few * self._min_sources / MIN_SOURCES)))
 
     async def advance(self, *seconds: int) -> None:

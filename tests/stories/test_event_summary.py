@@ -162,7 +162,7 @@ def test_the_headline_follows_most_of_the_newest_copies() -> None:
     assert headline_of(copies(old, old, old, old, new, new)) == new
     assert headline_of(copies(old, old, old, old, old, new)) == old, "one source decides nothing"
     other = "Seven dead as the Harbour City bridge falls"
-    assert headline_of(copies(old, old, old, new, other)) in (new, other), "two say seven"
+    assert headline_of(copies(old, old, old, new, other)) == new, "two say seven"
     assert headline_of(copies(old, old, new, "Aliens land in the old market")) == old, "none of the newest agree"
 
 
