@@ -84,12 +84,14 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
 def _total(tolls: Sequence[Toll]) -> Toll | None:
     """Return the first value that adds to none. If it is a range, an exact value in it counts before it.
 
-    A headline says "dozens", and its text how many.
+    A headline says "dozens", and its text how many. It also leaves out "at least".
     """
     totals = [each for each in tolls if not each.is_increment]
     first = totals[0] if totals else None
-    if first is None or first.low == first.high or first.kind is FigureKind.SCORE:
+    if first is None or first.kind is FigureKind.SCORE:
         return first
+    if first.low == first.high:
+        return next((each for each in totals if each.low == first.low and each.qualifier == "at least"), first)
     exact = (each for each in totals if each.low == each.high and each.low >= first.low)
     return next((each for each in exact if first.high is None or each.low <= first.high), first)
 

@@ -58,12 +58,17 @@ class Story:
         return self.ledger.current[FigureKind.DEAD]
 
 
-def test_the_number_of_a_text_counts_and_not_the_dozens_of_its_headline() -> None:
+@pytest.mark.parametrize(
+    ("headline", "text", "state"), [("dozens dead", "58 people", "58"), ("58 dead", "At least 58 people", "at least 58")]
+)
+def test_the_number_and_the_bound_of_a_text_count_and_not_those_of_its_headline(
+    headline: str, text: str, state: str
+) -> None:
     story = Story(owners=2)
-    story.dead("a", 58)
-    note(story.ledger, tolls_of("Fever: dozens dead", f"58 people died {PLACE}", "en"), b"b   ", b"2" * 8, 2)
+    for owner in (b"a   ", b"b   "):
+        note(story.ledger, tolls_of(f"Fever: {headline}", f"{text} died {PLACE}", "en"), owner, owner * 2, 2)
     update_states(story.ledger, 2)
-    assert story.states == ["58"]
+    assert story.states == [state]
 
 
 @pytest.mark.parametrize(("owners", "needed"), [(1, 2), (6, 2), (7, 3), (9, 3), (10, 4), (15, 5), (16, 6), (500, 6)])
