@@ -82,18 +82,22 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
 
 
 def _total(tolls: Sequence[Toll]) -> Toll | None:
-    """Return the first value that adds to none. If it is a range, an exact value in it counts before it.
-
-    A headline says "dozens", and its text how many. It also leaves out "at least".
-    """
+    """Return the first value that adds to none, or one that says it better."""
     totals = [each for each in tolls if not each.is_increment]
-    first = totals[0] if totals else None
+    first = next(iter(totals), None)
     if first is None or first.kind is FigureKind.SCORE:
         return first
+    return next((each for each in totals if _says_better(each, first)), first)
+
+
+def _says_better(toll: Toll, first: Toll) -> bool:
+    """Decide whether a value is an exact one in the range of the first one, or has a bound that this one leaves out.
+
+    A headline says "dozens" or "12 dead", and its text "40" or "at least 12".
+    """
     if first.low == first.high:
-        return next((each for each in totals if each.low == first.low and each.qualifier == "at least"), first)
-    exact = (each for each in totals if each.low == each.high and each.low >= first.low)
-    return next((each for each in exact if first.high is None or each.low <= first.high), first)
+        return toll.low == first.low and toll.qualifier == "at least"
+    return toll.low == toll.high and first.low <= toll.low <= (first.high or toll.low)
 
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:

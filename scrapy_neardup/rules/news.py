@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import islice
 
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.figures.counted import PEOPLE
-from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.figures.counted import PEOPLE, FigureKind
+from scrapy_neardup.evidence.figures.figure import Figure, find_figures
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, new_terms, news_among, recounted, told_by
@@ -57,13 +57,14 @@ def _news_of(
     is_version = join.member.status != "related"
     new_tolls = [*_new_tolls(document, told, tolls, is_version=is_version)]
     values = {
-        (kind, str(each.low)) for each in new_tolls for kind in (each.kind, PEOPLE)
+        Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
     }  # "six students were crushed"
+    figures = {each: find_figures(each, join.language) for each in join.sentences if values or tolls}
     new_values = [
         each
         for each in join.sentences
         if any(toll.text in each for toll in new_tolls)
-        or (values and any((one.kind, one.value) in values for one in find_figures(each, join.language)))
+        or any(one in values or (tolls and _counts_more(one, told)) for one in figures.get(each, ()))
     ]
     if first:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
@@ -73,6 +74,11 @@ def _news_of(
     # "Second body found" may be no more than a headline, or a short sentence.
     more = (each.text for each in new_tolls if each.is_increment and new_terms(each.text, told, join.language))
     return (*news, *(one_line(each, LONGEST_NEWS) for each in islice(more, 1)))
+
+
+def _counts_more(figure: Figure, told: Collection[int]) -> bool:
+    """Decide whether a figure counts people, or their homes, by a number that was not told."""
+    return (figure.kind == PEOPLE or 0 < figure.kind < FigureKind.OTHER) and bool(new_terms(figure.value, told, ""))
 
 
 def _new_tolls(

@@ -59,7 +59,8 @@ class Story:
 
 
 @pytest.mark.parametrize(
-    ("headline", "text", "state"), [("dozens dead", "58 people", "58"), ("58 dead", "At least 58 people", "at least 58")]
+    ("headline", "text", "state"),
+    [("dozens dead", "58 people", "58"), ("58 dead", "At least 58 people", "at least 58")],
 )
 def test_the_number_and_the_bound_of_a_text_count_and_not_those_of_its_headline(
     headline: str, text: str, state: str

@@ -264,6 +264,7 @@ ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Ske
         ("In Skerrow 4 students died.", "A doctor of Skerrow said that 13 students died.", True),
         ("In Skerrow 4 students died.", "A doctor of Skerrow said that 12 students died.", True),
         ("In Skerrow 4 students died.", "In Skerrow 4 students died on 13 January.", False),
+        ("In Skerrow 4 students died.", "Nine children of Skerrow have joined the list.", True),
         ("In Skerrow 9 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
     ],
 )
