@@ -22,7 +22,7 @@ TOLD = [
     ("fr", "Le marché ouvre à {7 h 15|9 h 15} sur la place.", "marché ouvre à: 7h15 -> 9h15"),
     ("de", "Der Zug fährt um {22.30|20.30} Uhr vom alten Bahnhof ab.", "Zug fährt um: 22.30 -> 20.30"),
     ("id", "Kapal itu berangkat pukul {16.30|18.30} dari dermaga lama.", "berangkat pukul: 16.30 -> 18.30"),
-    ("hi", "राज्य नए कुएँ पर पांच {लाख|करोड़} रुपये खर्च करेगा।", "कुएँ: ₹500000 -> ₹50000000"),
+    ("hi", "राज्य नए कुएँ पर पांच {लाख|करोड़} रुपये खर्च करेगा।", "कुएँ: Rs 500000 -> Rs 50000000"),
     (
         "ta",
         "நகரில் உள்ள பெரிய ஆற்றில் தேடுதல் {புதன்கிழமை (27)|இன்று (28)} காலை முதல் நடைபெற்று வருகின்றது.",
@@ -63,7 +63,7 @@ TOLD = [
         "شرقية بسرعة: 15-35 كم -> 10-30 كم",
     ),
     ("en", "Winds of about {50-60|40-50} kmph blow at the coast.", "Winds: about 50-60 kmph -> about 40-50 kmph"),
-    ("en", "We will invest over Rs {4,000|7,000} crores here.", "invest: over ₹4,000 crores -> over ₹7,000 crores"),
+    ("en", "We will invest over Rs {4,000|7,000} crores here.", "invest: over Rs 4,000 crores -> over Rs 7,000 crores"),
     ("en", "The {body of one|bodies of four} of the missing children was found in the river.", "dead: 1 -> 4"),
     ("ro", "Cei {52|152} de lilieci au fost duși la marginea orașului de oameni.", "lilieci: 52 -> 152"),
     ("en", "Nobody in area {55|84} is keeping people from leaving the camp of the city.", "area: 55 -> 84"),

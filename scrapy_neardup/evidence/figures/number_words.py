@@ -62,7 +62,7 @@ _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() f
 # are "named" a number is a name. Numbers before words that are "counted" are no years.
 WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in words_by_role("beside").items()}
 HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
-_SIGNS = {"kc": "Kč", "zl": "zł"}  # as they are told
+_SIGNS = {"kc": "Kč", "zl": "zł", "₹": "Rs"}  # as they are told: there are rupees of several countries
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
 _PERCENT = {word.replace("_", " ") for word in WORDS["percent"]}
 PERCENT = _PERCENT.union({"%", "pct", "proc"}, (word for word, unit in _UNITS.items() if unit == "%"))
