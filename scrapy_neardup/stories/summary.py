@@ -21,8 +21,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
-from scrapy_neardup.evidence.lead import is_reaction
 from scrapy_neardup.evidence.titles import names_site, title_without_site
+from scrapy_neardup.evidence.tokens import REACTIONS
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
@@ -100,8 +100,10 @@ def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, 
         words = _words(title)
         others = [each for other, each in enumerate(said) if other >= older and other != place]
         agreed = sum(len(words & each) for each in others) / max(1, len(others))
+        # It says no more than that somebody reacts, or asks: "The mayor comments on the fire".
+        is_reaction = title.endswith(("?", "\u061f", "\uff1f")) or bool(re.search(REACTIONS, fold(title).casefold()))
         yield (
-            agreed / (_LENGTH + len(words)) / (1 + is_reaction(title)) / (_CLEARLY if place < older else 1),
+            agreed / (_LENGTH + len(words)) / (1 + is_reaction) / (_CLEARLY if place < older else 1),
             place,
             title,
         )
