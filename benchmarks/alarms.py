@@ -22,11 +22,12 @@ from typing import Any
 from shared import HALVES, data_parser, half_of, print_table, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.records.stories import owner_in
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.rules import BURST_SPAN, HOUR, KNOWN_FOR, people_harmed
+from scrapy_neardup.stories.rules import BURST_SPAN, HISTORY, HOUR, people_harmed
 from scrapy_neardup.story import MANY_FIGURES, Member, Story
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, document_of, replay
@@ -84,8 +85,12 @@ async def _replay(pages: Sequence[RecordedPage], outcome: Outcome, *, is_known: 
     await detector.open()
     if is_known:
         documents = [document_of(page, detector) for page in pages]
-        owners = {owner_in(each.language, SETTINGS.owner_of(each.source)) for each in documents}
-        await detector.index.events.note_owners(owners, int(pages[0].recorded.time or 0) - KNOWN_FOR)
+        owners = {
+            owner_in(code, SETTINGS.owner_of(each.source))
+            for each in documents
+            for code in (each.language, country_of(each.source))
+        }
+        await detector.index.events.note_owners(owners, int(pages[0].recorded.time or 0) - HISTORY)
     async for judged in replay(pages, detector, outcome.events.append, all_over=True):
         if judged.document is not None:
             key = str(judged.page.recorded.id)

@@ -39,7 +39,7 @@ class Member:
     counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
     section: str = ""  # see ``evidence.sections``
     publisher: str = ""  # sources with one publisher count once. Not kept
-    counts_as: str = ""  # ``MANY_FIGURES``, or ``REACTION`` if its title tells no more: it counts less. Not kept
+    has_many_figures: bool = False  # it is a result, a forecast or a price list, and counts less. Not kept
 
     @property
     def seen_at(self) -> int:
@@ -89,9 +89,6 @@ EventSources = tuple[tuple[int, bytes, str], ...]
 
 # Stands for the language of a source whose first item has many figures, see ``rules/joining.py``.
 MANY_FIGURES = "#"
-
-# How a source counts whose title only says that somebody reacts or asks, see ``evidence/lead.py``.
-REACTION = "reaction"
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -204,8 +201,9 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
-    # Of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN", of a reaction "En".
+    # Of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN".
     source_languages: tuple[str, ...] = ()
+    countries: frozenset[str] = frozenset()  # in whose domains its sources are
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
     begins_with_harm: bool = False  # a page of it has a number of people harmed in title or first sentence

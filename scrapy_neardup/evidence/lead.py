@@ -9,7 +9,7 @@ from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.sentence_values import LETTERS
 from scrapy_neardup.evidence.titles import terms_of
-from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING, REACTIONS
+from scrapy_neardup.evidence.tokens import BACKGROUND, HANGING
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -79,11 +79,6 @@ def are_background(*sentences: str) -> list[bool]:
     """
     openings = fold("\n".join(each[:_OPENING] for each in sentences)).casefold()
     return [re.search(BACKGROUND, each) is not None for each in openings.split("\n")]
-
-
-def is_reaction(title: str) -> bool:
-    """Decide whether a title says no more than that somebody reacts, or asks: "The mayor comments on the fire"."""
-    return title.endswith(("?", "\u061f", "\uff1f")) or re.search(REACTIONS, fold(title).casefold()) is not None
 
 
 def tells_headline(headline: str, sentence: str) -> bool:

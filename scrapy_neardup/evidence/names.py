@@ -78,6 +78,7 @@ _LETTERS = str.maketrans(
 )
 _HISSES = re.compile("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])")
 _SOUNDS = tuple(pair.split(":") for pair in "ph:f ck:k q:k c:k x:ks w:v dzh:i dj:i j:i".split())
+_SILENT = re.compile("(?<=[aeo]u|oi)x$")  # of French names, as in Mirepoix and Bordeaux
 _FIRST_VOWELS = re.compile("^h?[aeiouy]+h?")
 _VOWELS = re.compile("[aeiouyh]")
 _TWICE = re.compile(r"(.)\1+")
@@ -90,7 +91,7 @@ def skeleton(name: str) -> str:
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
         folded = "".join(map(_latin, latin))
-    folded = _HISSES.sub("s", folded.replace("kh", "h"))
+    folded = _HISSES.sub("s", _SILENT.sub("", folded).replace("kh", "h"))
     for sound, letter in _SOUNDS:
         folded = folded.replace(sound, letter)
     folded = _TWICE.sub(r"\1", _VOWELS.sub("", _FIRST_VOWELS.sub("A", folded)))

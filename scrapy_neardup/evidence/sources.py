@@ -97,6 +97,11 @@ def publisher_of(source: str, given: str, named: str) -> str:
     return _NO_LETTER.sub("", given.casefold()) or next((each for each in brands if each == label), "")
 
 
+def country_of(source: str) -> str:
+    """Return the country in whose domain a source is: ``DE`` of ``zeitung.de``. Return "" if it is in none."""
+    return source[-2:].upper() if source[-3:-2] == "." and source[-2:].isalpha() else ""
+
+
 def names_of(source: str) -> list[str]:
     """Return the domains by which settings can name a source: itself, and those above, such as its platform."""
     labels = source.split(".")

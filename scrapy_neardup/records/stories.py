@@ -22,7 +22,7 @@ from scrapy_neardup.text.display import one_line
 logger = logging.getLogger(__name__)
 
 # Of members, of the counters and changes of stories, and of events on their way.
-VERSION = 16
+VERSION = 17
 
 MEMBER = PackedFields(
     "member",
@@ -58,17 +58,17 @@ def owner_hash(owner: str) -> bytes:
 
 
 def owner_in(language: str, owner: str) -> bytes:
-    """Pack an owner that prints in a language, given by its code."""
+    """Pack an owner that prints in a language, given by its code, or in a country, whose code has capitals."""
     return packed_code(language) + owner_hash(owner)
 
 
 def language_of_owner(packed: bytes) -> str:
-    """Return the language of an owner that ``owner_in`` packed."""
+    """Return the language, or the country, of an owner that ``owner_in`` packed."""
     return packed[:_CODE_BYTES].decode("latin-1").strip()
 
 
 def packed_code(language: str) -> bytes:
-    """Return two bytes of the code of a language."""
+    """Return two bytes of the code of a language or country."""
     return language.encode("latin-1", "replace")[:_CODE_BYTES].ljust(_CODE_BYTES)
 
 
@@ -146,9 +146,9 @@ LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": E
 # An entry of ``items_seen``: the second at which an item counts, and its document key.
 ITEM_BYTES = 12
 
-# An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, its language, and 4 bytes
-# of the publisher that it names, or ``NO_OWNER``.
-SOURCE_BYTES = 14
+# An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, its language, its country,
+# and 4 bytes of the publisher that it names, or ``NO_OWNER``.
+SOURCE_BYTES = 16
 
 COUNTERS = PackedFields(
     "story",
@@ -196,7 +196,7 @@ RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">4I")
 _ITEM = struct.Struct(">I8x")
-_SOURCE = struct.Struct(">4xI6x")
+_SOURCE = struct.Struct(">4xI8x")
 
 
 @dataclass(slots=True)
@@ -244,6 +244,7 @@ class StoryCounters:
             begins_with_harm=bool(self.levels & HARM),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
             source_languages=tuple(language for _, _, language in sources),
+            countries=frozenset(each[10:12].decode("latin-1") for each in split(self.sources, SOURCE_BYTES)) - {"  "},
         )
 
 

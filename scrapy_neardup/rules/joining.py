@@ -10,7 +10,7 @@ from functools import lru_cache
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.figures.counted import SILENT
 from scrapy_neardup.evidence.figures.figure import figures_of
-from scrapy_neardup.evidence.lead import find_lead, is_reaction
+from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import LEAST_COSINE, shared_names, shared_tolls
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, own_sentences
 from scrapy_neardup.evidence.sections import section_of
@@ -29,7 +29,7 @@ from scrapy_neardup.rules.guards import (
 from scrapy_neardup.rules.match import Match, any_applies, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import NEWS
-from scrapy_neardup.story import MANY_FIGURES, REACTION, Join, Member
+from scrapy_neardup.story import Join, Member
 from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
@@ -79,8 +79,8 @@ def join_of(
         )
         if match.id != match.story:
             return story
-        counts_as = _counts_as(document if match.pair.same_text else match.pair.old_text, title, match.pair.old.size)
-        return replace(story, counted_at=match.pair.old.counted_at, counts_as=counts_as)
+        has_many = _has_many_figures(document if match.pair.same_text else match.pair.old_text, match.pair.old.size)
+        return replace(story, counted_at=match.pair.old.counted_at, has_many_figures=has_many)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -107,7 +107,7 @@ def join_of(
             publisher=document.publisher,
             topic=match.topic_score,
             terms=_shared(match, document) if match.topic_score else (),
-            counts_as=_counts_as(document, document.title, match.pair.new.size),
+            has_many_figures=_has_many_figures(document, match.pair.new.size),
         ),
         is_coverage=_is_coverage(match),
         earlier_of_page=page.id if page else "",
@@ -148,19 +148,18 @@ def news_of_notice(document: Document, match: Match) -> tuple[str, ...]:
 
 
 @lru_cache(32)  # many documents join a story by its first one
-def _counts_as(read: Document | StoredText | None, title: str, size: int) -> str:
-    """Return whether a text of this size is full of figures, such as a result, or else its title is a reaction.
+def _has_many_figures(read: Document | StoredText | None, size: int) -> bool:
+    """Decide whether a text of this size is full of figures, such as a result.
 
     Reports of people in danger, and of an earthquake, are not, however many figures they have, nor is a text whose
     figures mostly are names, such as articles of a law, or ages. Most texts have so few digits that they are not read.
     """
     most = MANY_FIGURES_IN_100 * max(100, size)
-    if read is not None and 100 * len(_DIGITS.findall(read.text)) > most:
-        figures = figures_of(read.title, read.text)
-        names = sum(each.kind == SILENT for each in figures)
-        if not any(each.is_grave for each in figures) and 100 * len(figures) > most and 2 * names <= len(figures):
-            return MANY_FIGURES
-    return REACTION if is_reaction(title) else ""
+    if read is None or 100 * len(_DIGITS.findall(read.text)) <= most:
+        return False
+    figures = figures_of(read.title, read.text)
+    names = sum(each.kind == SILENT for each in figures)
+    return not any(each.is_grave for each in figures) and 100 * len(figures) > most and 2 * names <= len(figures)
 
 
 def _is_coverage(match: Match) -> bool:

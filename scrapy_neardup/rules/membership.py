@@ -3,6 +3,7 @@
 They change the counters that they are given, and read and write nothing else.
 """
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.news import new_terms
+from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -33,7 +35,7 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
-from scrapy_neardup.story import MANY_FIGURES, REACTION, Claim, Extent, Join, Ledger, Member
+from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
 
 # How many of the newest items keep their times. More of them would tell a rule nothing new.
 MOST_ITEM_TIMES = 512
@@ -60,6 +62,8 @@ MOST_FOLLOWED = MOST_UNITED + 1
 
 _BEGINNING = 200  # characters of a text in which its news begins
 _OPENING = 50  # characters of a sentence that must be in them
+# "The 6 deaths" have been told before. Articles that stand before hours ("las 6") are left out.
+_TOLD_BEFORE = re.compile(r"(?<!\w)(?:the|these|die|diese|les|ces|los|estos|os|i) (\d+)")
 
 # A development: so many owners tell the same new terms in title and first characters of the text. In the first minutes
 # all tell the same news in other words.
@@ -176,29 +180,29 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
     language = member.language
-    if member.counts_as == MANY_FIGURES:
+    if member.has_many_figures:
         language = MANY_FIGURES
     elif member.status == "duplicate":
         language = language.upper()
-    elif member.counts_as == REACTION:
-        language = language.title()
-    code = packed_code(language)
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner + second + code + owner_hash(member.publisher))
+    return owner != NO_OWNER and _note_source(
+        counters,
+        owner + second + packed_code(language) + packed_code(country_of(member.source)) + owner_hash(member.publisher),
+    )
 
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
     """Note an item of an owner, as an entry of ``sources``. Return whether owner and publisher are new to the story."""
-    sources = {entry: {entry[:4], entry[10:]} - {NO_OWNER} for entry in split(counters.sources, SOURCE_BYTES)}
-    names = {source[:4], source[10:]} - {NO_OWNER}
+    sources = {entry: {entry[:4], entry[12:]} - {NO_OWNER} for entry in split(counters.sources, SOURCE_BYTES)}
+    names = {source[:4], source[12:]} - {NO_OWNER}
     known = next((entry for entry, its_names in sources.items() if names & its_names), None)
     if known is None and len(sources) >= MOST_SOURCES:
         return False
     if known is None or source[4:8] < known[4:8]:
-        earlier = (entry[:4] + source[4:10] + entry[10:] if entry == known else entry for entry in sources)
+        earlier = (entry[:4] + source[4:12] + entry[12:] if entry == known else entry for entry in sources)
         counters.sources = b"".join((*earlier, source if known is None else b""))
     return known is None
 
@@ -213,7 +217,12 @@ def _note_figures(
     tolls = tolls_of(text.title, text.text, member.language)
     note(ledger, tolls, owner, bytes.fromhex(member.id), time)
     begins = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
-    if any(each.kind in PEOPLE_HARMED and each.text[:_OPENING] in begins for each in tolls):
+    if any(
+        each.kind in PEOPLE_HARMED
+        and each.text[:_OPENING] in begins
+        and f"{each.low:.0f}" not in _TOLD_BEFORE.findall(each.text.casefold())
+        for each in tolls
+    ):
         counters.levels |= HARM
 
 

@@ -103,7 +103,12 @@ class Sketcher(TextSketcher):
         topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
         names = b""
         name_keys: tuple[int, ...] = ()
-        caseless = bool(CASELESS_WORD.search(document.title + document.text[:_LEAD_CHARACTERS]))
+        caseless = (
+            document.language == "de"
+            or bool(  # each German noun has a capital
+                CASELESS_WORD.search(document.title + document.text[:_LEAD_CHARACTERS])
+            )
+        )
         if self.topics and self.preset.names and (topic or (caseless and sketch.lead)):
             of_title = pack_names(find_names([fold(document.title)], is_title=True))
             tolls = harm_of_head(document.title, document.text, document.language)

@@ -31,7 +31,10 @@ HARM_SHARE = 0.6
 
 # Of n papers in a language, ``LEAST_OF_FEW`` and the fourth root of n are a burst: 3 of 4, 4 of 16, 5 of 81.
 LEAST_OF_FEW = 2
-KNOWN_FOR = 7 * DAY  # so long a language is known before its papers count as few
+
+# Of n papers in a country, so many times the square root of n are a burst if no other paper has the news, and nobody
+# was harmed: 9 of 100.
+OF_COUNTRY = 0.9
 
 # ``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three.
 WATCH_SHARE = 2 / 3
@@ -40,10 +43,10 @@ WATCH_SHARE = 2 / 3
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures. Copies, whose
 # languages are in capitals, count by half too, as many as there are more reports of other words than copies: so one
-# source more never makes fewer count. So do reactions, as many as there are more of them than of other reports.
+# source more never makes fewer count.
 OTHERS = 2
 SURE = 4  # sources in one language: then those that are alone in theirs count in full
-DISASTER = 5  # all sources count if one of them prints so many dead, hurt or missing
+DISASTER = 3  # all sources count if one of them prints so many dead, hurt or missing
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -59,7 +62,8 @@ COUNT_SPAN = 4 * HOUR
 NEWS_AGE = 3 * HOUR
 
 QUIET = 2 * HOUR  # without a new source, after which an event has ended
-HISTORY = 7 * DAY  # whose events decide the threshold of ``breaking``
+# Events of so long decide the threshold of ``breaking``. So long a language is known before its papers count as few.
+HISTORY = 7 * DAY
 EVENTS_OF_A_SOURCE = 3  # a day, in which it counts for the threshold: the largest. So a few sources cannot raise it
 SPENT_ALLOWED = 1.5  # an event counts for the threshold with at most this many times the sources that still count
 KNOWN_SHARE = 0.05  # of the sources known before today, which the threshold is at most
@@ -89,10 +93,8 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     sources must count within 40 minutes, or more within an hour. If somebody prints how many people were harmed, fewer
     are enough; if fewer papers print, more time is.
     """
-    spans = [(BURST_SPAN, breaking_over), (HOUR, breaking_over + 1)]
     are_few = breaking_over < MIN_SOURCES
-    if are_few:
-        spans = [(FEW_SPAN, breaking_over)]
+    spans = [(FEW_SPAN, breaking_over)] if are_few else [(BURST_SPAN, breaking_over), (HOUR, breaking_over + 1)]
     if people_harmed(story) > 0:
         spans.append((DAY if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
@@ -111,14 +113,19 @@ def people_harmed(story: Story) -> float:
     return max((each.value[1] for each in printed if each.kind in PEOPLE_HARMED), default=0)
 
 
-def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
-    """Return how many sources are a burst in each language that is known long enough.
+def bursts_of(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
+    """Return how many sources are a burst in each country, and in each language that is known long enough.
 
-    ``known`` has the first and the last second at which owners printed, by ``owner_in``. Those of the last week count.
+    ``known`` has the first and the last second at which owners printed, by ``owner_in``. Those of the last week count;
+    in a country those that are known for a week, if there are any.
     """
     counts = Counter(language_of_owner(each) for each, (_, last) in known.items() if last >= now - HISTORY)
-    old = {language_of_owner(each) for each, (first, _) in known.items() if first <= now - KNOWN_FOR}
-    return {language: LEAST_OF_FEW + int(counts[language] ** 0.25) for language in old}
+    old = Counter(language_of_owner(each) for each, (first, _) in known.items() if first <= now - HISTORY)
+    return {language: LEAST_OF_FEW + int(counts[language] ** 0.25) for language in old if language.islower()} | {
+        country: int(OF_COUNTRY * (old[country] or papers) ** 0.5)
+        for country, papers in counts.items()
+        if country.isupper()
+    }
 
 
 def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
@@ -140,11 +147,9 @@ def _told(languages: Sequence[str]) -> int:
     with_figures = known.pop(MANY_FIGURES, 0)
     most = max(known.values(), default=0)
     alone = {language for language, count in known.items() if count == 1 and most < SURE}
-    reactions = sum(each.istitle() and each.lower() not in alone for each in languages)
-    with_figures += max(0, 2 * reactions - len(languages))
     copies = sum(each.isupper() and each.lower() not in alone for each in languages)
-    reports = len(languages) - with_figures - len(alone) - copies
-    others = with_figures + len(alone) - (most == 1) + max(0, min(copies, reports - copies))
+    more = len(languages) - with_figures - len(alone) - 2 * copies  # reports of other words than copies
+    others = with_figures + len(alone) - (most == 1) + max(0, min(copies, more))
     return len(languages) - others + others // OTHERS
 
 

@@ -21,8 +21,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
-from scrapy_neardup.evidence.lead import is_reaction
 from scrapy_neardup.evidence.titles import names_site, title_without_site
+from scrapy_neardup.evidence.tokens import REACTIONS
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
@@ -100,8 +100,10 @@ def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, 
         words = _words(title)
         others = [each for other, each in enumerate(said) if other >= older and other != place]
         agreed = sum(len(words & each) for each in others) / max(1, len(others))
+        # It says no more than that somebody reacts, or asks: "The mayor comments on the fire".
+        is_reaction = title.endswith(("?", "\u061f", "\uff1f")) or bool(re.search(REACTIONS, fold(title).casefold()))
         yield (
-            agreed / (_LENGTH + len(words)) / (1 + is_reaction(title)) / (_CLEARLY if place < older else 1),
+            agreed / (_LENGTH + len(words)) / (1 + is_reaction) / (_CLEARLY if place < older else 1),
             place,
             title,
         )
@@ -292,7 +294,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
 def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[str], str]:
     """Return the facts with which a message leads, those that it tells below, and who says the first one.
 
-    That somebody died leads before a number of injured, also if nobody prints how many died: the headline tells it.
+    That somebody died leads before a number of injured, also if no two sources agree how many: the headline tells it.
     """
     facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:5]
     new = [words for words, is_new in facts if is_new]
@@ -303,15 +305,14 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
         new = [claim, *new] if claim.endswith(UNCONFIRMED) else new
         is_counted = any(words.partition(",")[0].endswith("dead") for words in new + known)
         is_first = bool(new) and new[0].partition(",")[0].endswith(("injured", "missing"))
-        if is_first and not is_counted and _tells_uncounted_death(str(report.get("headline") or "")):
+        if is_first and not is_counted and _tells_death(str(report.get("headline") or "")):
             return [], new + known, ""
     return new, known, summary.removeprefix(f"{new[0]}: ") if new else ""
 
 
-def _tells_uncounted_death(headline: str) -> bool:
-    if any(each.kind == FigureKind.DEAD for each in tolls_of(headline, "")):
-        return False  # also "no one dead"
-    return FigureKind.DEAD in kinds_told(re.findall(_LETTERS, fold(headline).casefold()))
+def _tells_death(headline: str) -> bool:
+    dead = [each.low for each in tolls_of(headline, "") if each.kind == FigureKind.DEAD]
+    return max(dead) > 0 if dead else FigureKind.DEAD in kinds_told(re.findall(_LETTERS, fold(headline).casefold()))
 
 
 def _quotation(report: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import LAST_SECOND, Document
+from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
@@ -24,8 +25,9 @@ from scrapy_neardup.stories.rules import (
     QUIET,
     Rule,
     breaking_threshold,
-    bursts_of_few,
+    bursts_of,
     load_rule,
+    people_harmed,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
 
@@ -68,7 +70,7 @@ class StoryTracker:
         self._min_sources = min_sources
         self.breaking_over = min_sources
         self._owners = set[bytes]()  # that printed since the store was told
-        self._bursts = dict[str, int]()  # how many sources are a burst, by language, if the language is well known
+        self._bursts = dict[str, int]()  # how many sources are a burst, by country, and by language if it is well known
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = 0
         self._threshold_hour = 0
@@ -155,24 +157,32 @@ class StoryTracker:
         return event_of(self._claim(level, _newest(story), story), story, members, self._rule_name)
 
     def note_owners(self, documents: Iterable[Document], owner_of: Callable[[str], str]) -> None:
-        """Note who prints in which language: how many do decides how many make an event."""
+        """Note who prints in which language and country: how many do decides how many make an event."""
         self._owners.update(
-            owner_in(each.language, owner_of(each.source)) for each in documents if each.language and each.source
+            owner_in(code, owner_of(each.source))
+            for each in documents
+            for code in (each.language, country_of(each.source))
+            if code and each.source
         )
 
     async def _note_owners(self, now: int) -> None:
-        self._bursts = bursts_of_few(await self._events.note_owners(self._owners, now), now)
+        self._bursts = bursts_of(await self._events.note_owners(self._owners, now), now)
         self._owners.clear()
 
     def _threshold_for(self, story: Story) -> int:
-        """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
+        """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one.
+
+        It is higher if only one country has the story, and nobody was harmed.
+        """
         counts = Counter(each.lower() for each in story.source_languages if each.isalpha())
-        most = max(counts.values(), default=0)
-        common = {language for language, count in counts.items() if count == most}
-        if not common or not self._bursts.keys() >= common:
+        common = (language for language, count in counts.items() if count == max(counts.values()))
+        of_language = max((self._bursts.get(each, MIN_SOURCES) for each in common), default=MIN_SOURCES)
+        if of_language < MIN_SOURCES:
+            return min(self.breaking_over, max(2, math.ceil(of_language * self._min_sources / MIN_SOURCES)))
+        if len(story.countries) != 1 or people_harmed(story) > 0:
             return self.breaking_over
-        of_few = max(self._bursts[language] for language in common)
-        return min(self.breaking_over, max(2, math.ceil(of_few * self._min_sources / MIN_SOURCES)))
+        of_country = max(self._bursts.get(each, 0) for each in story.countries)
+        return max(self.breaking_over, math.ceil(of_country * self._min_sources / MIN_SOURCES))
 
     async def advance(self, *seconds: int) -> None:
         """End events by the documents' own clock. ``seconds`` are the times of the newest documents.
@@ -190,13 +200,13 @@ class StoryTracker:
             return
         self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
         await self._end_quiet(now - QUIET)
+        await self._note_owners(now)
         if now // HOUR > self._threshold_hour:
             self._threshold_hour = now // HOUR
             threshold, warning = await self.threshold(now)
             if warning and threshold > self.breaking_over:
                 logger.warning("%s", warning)
             self.breaking_over = threshold
-            await self._note_owners(now)
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over by the last readings of the clock, or all if no document will come any more."""

@@ -25,6 +25,11 @@ RUSSIAN = (
     "Вечером паром сел на мель возле Скерроу по пути в Олдаран, сообщил начальник порта Магнус Эйрд. Спасатели из "
     "Барравика доставили всех пассажиров в Келмунд, где компания Нортлинк открыла для них на ночь школу."
 )
+GERMAN = (
+    "Der Sturm trieb am Abend eine Fähre mit Urlaubern auf die Sandbank vor Skerrow, der Kapitän löste Alarm aus. Der"
+    " Chef des Hafens, Magnus Aird, sprach von einem Schaden am Ruder. Helfer aus Barravik brachten alle Passagiere in"
+    " die Schule von Kelmund, in der die Firma Northlink Betten, Decken und Suppe bereithielt."
+)
 ELSEWHERE = (
     "Утром пожар уничтожил склад возле Ренфолда по дороге в Тимгард, сообщил начальник станции Йонас Пелл. Пожарные из "
     "Вистлока доставили всех рабочих в Гренмунд, где компания Соутпорт открыла для них на ночь гостиницу."
@@ -35,6 +40,7 @@ ELSEWHERE = (
     "names",
     [
         "Путин Путина Путиным Putin Poutine",
+        "Mirepoix Мирпуа",
         "Харьков Kharkiv Kharkov",
         "Μητσοτάκης Mitsotakis Мицотакис",
         "Erdoğan Erdogan Эрдоган",
@@ -119,14 +125,9 @@ TAMIL_ELSEWHERE = (
 
 @pytest.mark.parametrize(
     ("text", "language", "joins"),
-    [
-        (RUSSIAN, "ru", True),
-        (RUSSIAN, "", True),
-        (ELSEWHERE, "ru", False),
-        (TAMIL, "ta", True),
-        (TAMIL_ELSEWHERE, "ta", False),
-    ],
-)
+    [(RUSSIAN, "ru", True), (RUSSIAN, "", True), (ELSEWHERE, "ru", False),
+     (GERMAN, "de", True), (TAMIL, "ta", True), (TAMIL_ELSEWHERE, "ta", False)],
+)  # fmt: skip
 async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str, language: str, joins: bool) -> None:
     async with opened("news", "memory://", "x") as detector:
         wire = detector.document(ENGLISH, url="https://one.example/", language="en", seen_at=START)
