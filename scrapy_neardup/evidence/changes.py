@@ -85,7 +85,7 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
         may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
         told = _replaced(each, new.language, _DATELINE * may_have_date)
         better = best[each.partner].text
-        said = {token.text for token in tokens_of(better, new.language) if better != each.text}
+        said = () if better == each.text else {token.text for token in tokens_of(better, new.language)}
         yield each, [pair for pair in told if pair[0].token.text not in said]
 
 
@@ -245,8 +245,11 @@ def _name_others(new: Side, old: Side) -> bool:
 
 def _tolls_of_head(side: Side) -> list[Toll]:
     head = f"{side.title}\n{side.text[:_LONGEST_HEAD]}"
-    tolls = tolls_of(side.title, side.text, side.language)
-    return [each for each in tolls if each.text[:_LONGEST_HEAD] in head and not each.is_vague]
+    return [
+        each
+        for each in tolls_of(side.title, side.text, side.language)
+        if each.text[:_LONGEST_HEAD] in head and not each.is_vague
+    ]
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:

@@ -171,11 +171,11 @@ class Comparison:
         found = chain.from_iterable(self._at(number).differences for number in reworded)
         return sum(each.kind == "number" and each.old != "" and each.is_in_place for each in found) > 2
 
-    @property
+    @cached_property
     def _lines(self) -> list[Sentence]:
         return [each for each in self.sentences if not each.is_title]
 
-    @property
+    @cached_property
     def _held(self) -> int:
         return sum(each.held for each in self._lines)
 

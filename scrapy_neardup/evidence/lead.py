@@ -32,7 +32,6 @@ _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the li
 _FEWEST_SHARED = 2
 _SHORT_HEADLINE = 3
 _terms_of = lru_cache(maxsize=64)(terms_of)
-_figures_of = lru_cache(maxsize=64)(find_figures)  # of a headline, which is compared with several sentences
 
 
 def find_lead(headline: str, text: str) -> str:
@@ -91,5 +90,5 @@ def tells_headline(headline: str, sentence: str) -> bool:
     )
     if not is_told:
         return False
-    figures = _figures_of(headline)
+    figures = find_figures(headline)
     return not (figures and contradict(figures, find_figures(sentence)))

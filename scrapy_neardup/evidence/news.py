@@ -82,19 +82,22 @@ def own_sentences(
     beginning. Long sentences end with a clause.
     """
     known = [" ".join(line.split()) for line in learned]
+    others = [
+        [" ".join(each.text.split()) for each in comparison.differing if not each.is_title]
+        for comparison in comparisons
+    ]
     sentences = whole_sentences(text[:_MOST_ASKED])
-    flags = are_background(*sentences)
     begins = accumulate(map(len, sentences), initial=0)
     read = [
-        each
+        at
         for at, (before, each, begin) in enumerate(zip(["", *sentences], sentences, begins, strict=False))
         if begin <= (_BEGINNING if is_report else _MOST_ASKED) and not before.endswith(",")
-        if not any(flags[max(0, at - _BEHIND_BACKGROUND) : at + 1]) and not _is_among(each, known)
+        if not _is_among(each, known) and all(_is_among(each, lines) for lines in others)
     ]
-    for comparison in comparisons:
-        new = [" ".join(each.text.split()) for each in comparison.differing if not each.is_title]
-        read = [each for each in read if _is_among(each, new)]
-    return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in read if is_quotable(each))))
+    own = (
+        sentences[at] for at in read if not any(are_background(*sentences[max(0, at - _BEHIND_BACKGROUND) : at + 1]))
+    )
+    return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in own if is_quotable(each))))
 
 
 def _shortened(sentence: str) -> str:

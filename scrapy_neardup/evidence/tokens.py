@@ -135,7 +135,7 @@ class Token(NamedTuple):
 
 
 # characters: what is longer is not remembered
-_LONGEST_SENTENCE = 2000
+_LONGEST_SENTENCE = 500
 _LONGEST_WORD = 40
 
 
@@ -149,7 +149,7 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
     return [each._replace(kind="name") if each.kind == "word" and each.text in names else each for each in found]
 
 
-@lru_cache(256)  # a sentence is compared with several others, and read again for changes and news
+@lru_cache(1024)  # a sentence is compared with several others, and read again for changes and news
 def _tokens_of(text: str, language: str) -> list[Token]:
     codes: dict[str, str] = {}
 

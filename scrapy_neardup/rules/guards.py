@@ -4,6 +4,8 @@ A guard is named after the statement that it checks, and applies if the statemen
 the list of this guard says: related, or copies, or no copies.
 """
 
+from collections.abc import Mapping
+
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
@@ -103,21 +105,25 @@ def shared_part(pair: Pair) -> Finding:
     """The texts share only a part: quotations, a background, a notice, or a short article that is in a long one.
 
     Two articles of one source share more than that: its background, its headlines and its forms.
-    Only the beginnings are counted in the texts; the rest is estimated from the sketches.
+    Only the beginnings are counted in the texts, and not if two equal ones were too little for a copy; the rest is
+    estimated from the sketches.
     """
     shares = {
         "resemblance": pair.likeness.similarity,
         "containment": pair.likeness.containment,
         "titles": pair.title_overlap,
     }
-    if (texts := pair.comparison) is not None:
-        shares["beginnings"] = texts.held_beginnings
-    weights = {name: WEIGHTS_OF_COMMON[name] for name in shares}
-    mean = sum(weights[name] * share for name, share in shares.items()) / sum(weights.values())
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
-    common = Measured("their weighted mean", mean, least)
+    may_be_copy = _mean_share(shares | {"beginnings": 1.0}) >= least
+    if may_be_copy and (texts := pair.comparison) is not None:
+        shares["beginnings"] = texts.held_beginnings
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-    return too_low(f"a common part: {listed}", common)
+    return too_low(f"a common part: {listed}", Measured("their weighted mean", _mean_share(shares), least))
+
+
+def _mean_share(shares: Mapping[str, float]) -> float:
+    weight = sum(WEIGHTS_OF_COMMON[name] for name in shares)
+    return sum(WEIGHTS_OF_COMMON[name] * share for name, share in shares.items()) / weight
 
 
 # NOT_DROPPED
@@ -161,8 +167,11 @@ def only_through_another(pair: Pair) -> Finding | None:
     The old one may be a page with several events, such as a live blog. Nobody joins a story through it. But texts that
     begin alike are of one event.
     """
-    begin_alike = pair.comparison is not None and pair.comparison.held_beginnings >= SAME_ARTICLE
-    if not pair.old.first_topic or pair.likeness.similarity >= SAME_ARTICLE or begin_alike:
+    if (
+        not pair.old.first_topic
+        or pair.likeness.similarity >= SAME_ARTICLE
+        or (pair.comparison is not None and pair.comparison.held_beginnings >= SAME_ARTICLE)
+    ):
         return None
     cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
     return too_low(Measured("cosine with the first document of the story", cosine, FIRST_COSINE_IF_STRONG))

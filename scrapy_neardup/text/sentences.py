@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.text.folding import fold_with_places
-from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE, STOP, Reading, next_starts
+from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE, STOP, UNSPACED, Reading, next_starts
 
 # What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space. A quote
 # behind the end of a line opens the next sentence.
@@ -76,7 +76,8 @@ def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
     known = {text[begin:end] for begin, end in places}
     marked = [each.end() for each in _BETWEEN.finditer(text, 0, len(text) - 1) if _is_end(text, each, known)]
-    start = np.array(sorted([*marked, *(each.end() for each in _BETWEEN_PHRASES.finditer(text))]))
+    phrases = _BETWEEN_PHRASES.finditer(text) if reading.present & UNSPACED else ()
+    start = np.array(sorted([*marked, *(each.end() for each in phrases)]))
     first = reading.starts.searchsorted(start)
     has_tokens = next_starts(first, len(reading.starts)) > first
     return start[has_tokens], first[has_tokens]

@@ -95,7 +95,7 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     digit or with the mark of a telephone number. Takes linear time.
     """
     text = fold(text)
-    if any(sign in text for sign in "만억조천"):
+    if not text.isascii() and any(sign in text for sign in "만억조천"):
         text = with_myriads(text)
     for sign, pattern, usual in _REWRITTEN:
         if sign in text:

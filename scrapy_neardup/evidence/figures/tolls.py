@@ -72,7 +72,8 @@ _WITH_CUE: dict[int, str] = {
     FigureKind.VOTES: "election",
 }
 _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
-_YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
+# A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
+_YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
