@@ -33,8 +33,8 @@ HARM_SHARE = 0.6
 LEAST_OF_FEW = 2
 
 # Of n papers in a country, so many times the square root of n are a burst if no other paper has the news, and nobody
-# was harmed: 9 of 100.
-OF_COUNTRY = 0.9
+# was harmed: 8 of 100.
+OF_COUNTRY = 0.8
 
 # ``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three.
 WATCH_SHARE = 2 / 3
