@@ -205,17 +205,32 @@ async def test_two_sources_that_share_a_part_have_a_copy_if_most_is_common_or_th
 
 
 async def test_two_lists_of_one_source_are_no_copies_if_each_title_names_its_own_place(newsroom: Newsroom) -> None:
-    """Unless a figure changed: that is an update."""
     names = [f"Candidate{n} {word.title()}" for n, word in enumerate(text("names", 60).split())]
-    places = "Northumbria", "Wearside"
     verdicts = []
-    for number, place in enumerate(places):
+    for number, place in enumerate(("Northumbria", "Wearside")):
         body = f"The candidates who stand in {place} at the general election.\n{text('form', 150)}"
         body += "\n" + "\n".join(names[30 * number : 30 * number + 12])
         document = newsroom.article("list", "paper", 60 * number, url=f"{PAGE}/{number}", text=body)
         title = f"Full list of {place} general election candidates"
         verdicts.append(await newsroom.detector.check(replace(document, title=title)))
     assert verdicts[1].status in ("original", "related")
+
+
+async def test_one_article_under_two_titles_is_no_form_if_no_name_differs(newsroom: Newsroom) -> None:
+    for number, title in enumerate(("Operators told to close gates", "Breaking: operators forced to close gates")):
+        body = f"{text('gates', 20)} said Wearside {text('port', 100 + 30 * number)}"
+        document = newsroom.article("gates", "paper", number, text=body)
+        verdict = await newsroom.detector.check(replace(document, title=title))
+    assert verdict.status == "duplicate"
+
+
+async def test_a_copy_of_a_text_without_a_topic_tells_what_the_story_is_about(newsroom: Newsroom) -> None:
+    """In an empty window only names tell the topic of a text. Copies of that copy are found too."""
+    quoted, tail, told = text("quoted", 90), text("tail", 60), " said ".join(NAMES[:7])
+    copy = f"{text('paper', 60)}\n{quoted}\n{told}\n{tail}"
+    reports = f"{text('wire', 30)}\n{quoted}", copy, f"{text('daily', 60)}\n{told}\n{tail}\n{quoted[-240:]}"
+    verdicts = [await newsroom.publish("fire", n, n, text=report) for n, report in enumerate(reports)]
+    assert [each.status for each in verdicts] == ["original", "duplicate", "duplicate"]
 
 
 NAMES = (
