@@ -242,7 +242,8 @@ def _with_holder(document: Document, new: Record, pairs: Iterable[Pair], policy:
 def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
-    Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
+    Nobody joins a story through a bridge, nor through a related document if the first one of its story has no topic.
+    A copy of such a first document tells what the story is about.
     """
     pair = match.pair
     old = pair.old
