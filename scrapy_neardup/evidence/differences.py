@@ -147,6 +147,12 @@ class Comparison:
         return (each for each in self.sentences if each.differs)
 
     @property
+    def names_another(self) -> bool:
+        """Return whether a name is in the place of another one; in a script without capitals, whether any word is."""
+        kinds = {each.kind for sentence in self.sentences for each in sentence.differences}
+        return not kinds.isdisjoint(("name",) if self._known.names else ("name", "word"))
+
+    @property
     def has_other_names(self) -> bool:
         """Return whether a form was filled in with other names at its beginning, and other values further down.
 

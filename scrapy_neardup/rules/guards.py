@@ -89,14 +89,14 @@ def little_in_common(pair: Pair) -> Finding:
 
 
 def other_subject(pair: Pair) -> Finding | None:
-    """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
+    """One source filled in a form twice: each title has a word that the other text does not tell, and names differ."""
     if not (pair.same_source and LIKE_FORMS <= pair.title_overlap < 1 and pair.new.topic and pair.old.topic):
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
     covered = topic_parts(pair.new.topic, pair.old.topic).titles / COVERAGE_SHARE
     finding = too_low(Measured(what, covered, pair.title_overlap - LESS_COVERED, option))
-    if finding.applies and any(change.is_figure for change in pair.changes):
+    if finding.applies and pair.comparison and not pair.comparison.names_another:
         return None
     return finding
 

@@ -168,9 +168,7 @@ class Match:
 def best_match(matches: Iterable[Match]) -> Match | None:
     ranked = sorted(matches, key=attrgetter("rank"))
     best = [each for each in ranked if each.rank == ranked[0].rank]
-    if len(best) > 1:
-        return min(best, key=attrgetter("nearness"))
-    return next(iter(best), None)
+    return min(best, key=attrgetter("nearness"), default=None)
 
 
 def _text(stored: bytes) -> str:

@@ -11,24 +11,17 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 
 NEW = Article("new", at=60, source="new.example")
+POLICY = Policy()
 
 
-def chosen(
-    *candidates: Article,
-    new: Article = NEW,
-    policy: Policy = Policy(),  # noqa: B008
-    is_seen: bool = True,
-) -> Sequence[str]:
+def chosen(*candidates: Article, new: Article = NEW, policy: Policy = POLICY, is_seen: bool = True) -> Sequence[str]:
     """Return the texts of the chosen candidates."""
     olds = {bytes.fromhex(each.id): each for each in candidates}
     return [olds[pair.key].text for pair in chosen_for_second_look(pairs_of(candidates, new, policy, is_seen)).values()]
 
 
 def pairs_of(
-    candidates: Sequence[Article],
-    new: Article = NEW,
-    policy: Policy = Policy(),  # noqa: B008
-    is_seen: bool = True,
+    candidates: Sequence[Article], new: Article = NEW, policy: Policy = POLICY, is_seen: bool = True
 ) -> list[Pair]:
     record = new_record(new.fingerprint, new.document)
     olds = {bytes.fromhex(each.id): new_record(each.fingerprint, each.document) for each in candidates}

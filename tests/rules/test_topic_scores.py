@@ -164,16 +164,10 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [
-        (0.41, "0.41 < 0.45"),
-        (0.448, "0.448 < 0.45"),
-        (0.44996, "0.44996 < 0.45"),
-        (0.45, "0.45 >= 0.45"),
-        (1, "1 >= 0.45"),
-    ],
+    [(0.41, "0.41 <"), (0.448, "0.448 <"), (0.44996, "0.44996 <"), (0.45, "0.45 >="), (1, "1 >=")],
 )
 def test_the_trace_shows_as_many_digits_as_tell_a_value_from_its_bound(value: float, shown: str) -> None:
-    assert str(Measured("score", value, 0.45)) == f"score {shown}"
+    assert str(Measured("score", value, 0.45)) == f"score {shown} 0.45"
 
 
 @pytest.mark.parametrize(
