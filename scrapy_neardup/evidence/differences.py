@@ -150,7 +150,7 @@ class Comparison:
     def names_another(self) -> bool:
         """Return whether a name is in the place of another one; in a script without capitals, whether any word is."""
         kinds = {each.kind for sentence in self.sentences for each in sentence.differences}
-        return not kinds.isdisjoint(("name",) if self._known.names else ("name", "word"))
+        return "name" in kinds or ("word" in kinds and not self._known.names)
 
     @property
     def has_other_names(self) -> bool:
