@@ -32,10 +32,12 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 8  # tokens on either side of a figure that may bound it
-_GAP = 2  # tokens between an old value and the new one
+_GAP = 4  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
+_IN_HOSPITALS = {FigureKind.HOSPITALISED, PEOPLE, 0}
+_LONGEST_STEM = 5  # characters
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
@@ -135,7 +137,12 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
+    said = around(words, each)
+    found = cues.says["more"].search(said)
+    # "63 people, another 15 than yesterday"
+    is_of_next = found is not None and found[0].startswith("# ") and found[0].count(" ") > 1
+    is_of_next &= found is not None and said[found.end() :].lstrip()[:1].isdigit()
+    return each.mark in ("xxanother", "xxone") or (found is not None and not is_of_next)
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
@@ -151,6 +158,13 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
         is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
+        # "20 were taken to the General and seven to St Anne's"
+        behind = words[other.end : other.end + _NEAR]
+        is_place = behind[0].isalpha() and len(behind[0]) < _LONGEST_STEM and is_joined
+        is_place |= not {each[:_LONGEST_STEM] for each in between[1:]}.isdisjoint(
+            each[:_LONGEST_STEM] for each in behind if each
+        )
+        is_sum |= is_place and kinds <= _IN_HOSPITALS and FigureKind.HOSPITALISED in kinds
         if is_sum or (kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added):
             parts += [one, other]
     return parts
@@ -209,7 +223,7 @@ def _counted_as_others(
         if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
     ]
     counted += [each for before, each in pairwise(placed) if before in old]
-    if old or is_correction or is_subject or counted or kind in [each.figure.kind for each in more]:
+    if old or is_correction or is_subject or more:
         counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
     return kind, [*filter(_is_number, counted)]
 
@@ -232,10 +246,20 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> l
         if each in denied
         or cues.says["old"].search(said[each])
         or (following and following.first - each.end <= _GAP and cues.says["from"].search(said[each]))
+        or (following and _rises_to(words, each, following) and not cues.says["between"].search(said[each]))
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
     return old[: len(placed) - 1]
+
+
+def _rises_to(words: Sequence[str], each: Placed, following: Placed) -> bool:
+    """Decide whether a number says by how many another one rose: "the number of deaths rose by four to 19"."""
+    is_near = following.first - each.end <= _GAP and words[following.first - 1] in WORDS["reaches"] | WORDS["to"]
+    is_greater = (
+        _is_number(following) and each.figure.value.isdigit() and int(each.figure.value) < int(following.figure.value)
+    )
+    return is_near and is_greater and not WORDS["number of"].isdisjoint(words[: each.first])
 
 
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:
