@@ -206,7 +206,8 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
         known = before[kind]
         newest = after[kind]
         is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
-        if is_new and not _is_part(kind, str(known), str(newest), new, old):
+        is_part = kind not in corrected and _is_part(kind, str(known), str(newest), new, old)
+        if is_new and not is_part:
             yield kind, str(known), str(newest)
 
 

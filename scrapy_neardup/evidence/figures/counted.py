@@ -147,8 +147,9 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     ahead = _behind(behind, _clause(before))
     back = _before(before, _clause(behind))
     is_of_next = ahead is not None and _is_of_next(behind, ahead.place)
-    if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
-        ahead = None  # "shot three, killing one"
+    is_searched = ahead is not None and ahead.kind == FigureKind.MISSING and behind[ahead.place] == FIGURE
+    if ahead and is_of_next and (behind[ahead.place - 1].endswith(_GERUNDS) or (is_searched and ahead.distance > 1)):
+        ahead = None  # "shot three, killing one", "75 volunteers seek missing 4 climbers"
     if ahead and back:
         # "the toll of the wreck rose to 37 missing"
         return ahead if ahead.distance <= max(1, back.distance) and not is_of_next else back

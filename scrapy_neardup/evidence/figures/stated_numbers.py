@@ -38,9 +38,11 @@ _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
 _IN_HOSPITALS = {FigureKind.HOSPITALISED, PEOPLE, 0}
 _LONGEST_STEM = 5  # characters
+_ENDS_OF_SEARCH = WORDS["and"] | {LINE_END}  # "75 volunteers search for four missing climbers"
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
+_TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
@@ -94,6 +96,8 @@ def without_people(placed: Sequence[Placed]) -> list[Placed]:
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
+    if mark == "xxoneof":
+        return [FigureKind.DEAD] * any(has_died([word], cues) for word in (*ahead, *back[:_NEAR]))
     near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
     has_person = not PERSONS.isdisjoint((*near, *back[:1]))
     sides = []
@@ -105,7 +109,7 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     if not sides:
         return []
     # "A fourth worker died in hospital"
-    _, rest, meaning = min(sides, key=lambda each: (each[2].kind is FigureKind.HOSPITALISED, each[0]))
+    _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
         return [_of_people(each) for each in (meaning, other) if each]
@@ -142,7 +146,7 @@ def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     # "63 people, another 15 than yesterday"
     is_of_next = found is not None and found[0].startswith("# ") and found[0].count(" ") > 1
     is_of_next &= found is not None and said[found.end() :].lstrip()[:1].isdigit()
-    return each.mark in ("xxanother", "xxone") or (found is not None and not is_of_next)
+    return each.mark in ("xxanother", "xxoneof", "xxone") or (found is not None and not is_of_next)
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
@@ -222,7 +226,9 @@ def _counted_as_others(
         for each in more
         if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
     ]
-    counted += [each for before, each in pairwise(placed) if before in old]
+    # "nine, not fourteen: five had stayed ashore"
+    right = [one for one, each in pairwise(placed) if one in newest and each in old and each.first - one.end <= _NEAR]
+    counted += right or [each for before, each in pairwise(placed) if before in old]
     if old or is_correction or is_subject or more:
         counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
     return kind, [*filter(_is_number, counted)]
@@ -246,6 +252,11 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> l
         if each in denied
         or cues.says["old"].search(said[each])
         or (following and following.first - each.end <= _GAP and cues.says["from"].search(said[each]))
+        or (
+            following
+            and each.figure.kind == following.figure.kind == FigureKind.MISSING
+            and _ENDS_OF_SEARCH.isdisjoint(words[each.end : following.first])
+        )
         or (following and _rises_to(words, each, following) and not cues.says["between"].search(said[each]))
     ]
     if 0 < len(denied) < len(placed) == len(old):
@@ -264,8 +275,10 @@ def _rises_to(words: Sequence[str], each: Placed, following: Placed) -> bool:
 
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:
     """Return the one kind that a sentence tells, or 0, and whether it tells "the number of" these."""
-    place = next((place for place, word in enumerate(words) if word in WORDS["number of"]), len(words))
-    beside = (*words[max(0, place - 1) : place], *words[place : place + _GAP + 2]) if place < len(words) else ()
+    places = [place for place, word in enumerate(words) if word in WORDS["number of"]]
+    first = min((each.first for each in placed), default=0)
+    place = max((each for each in places if each < first), default=min(places, default=len(words)))
+    beside = (*words[max(0, place - 1) : place], *words[place : place + _BESIDE + 2]) if place < len(words) else ()
     subject: int = next((meaning.kind for meaning in map(meaning_of, beside) if meaning), 0)
     kinds = {
         each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0"
