@@ -11,7 +11,6 @@ Times decide what is newest, not the order in which pages are crawled: a crawl r
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from operator import attrgetter
 
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import Toll
@@ -68,7 +67,7 @@ def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> N
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
     """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
     total = _total(tolls)
-    more = min((each for each in tolls if each.is_increment), key=attrgetter("is_first"), default=None)
+    more = min((each for each in tolls if each.is_increment), key=lambda each: each.is_first, default=None)
     if total is not None:
         high = None if total.high is None else float(total.high)
         new = blank._replace(

@@ -147,9 +147,8 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     ahead = _behind(behind, _clause(before))
     back = _before(before, _clause(behind))
     is_of_next = ahead is not None and _is_of_next(behind, ahead.place)
-    is_searched = ahead is not None and ahead.kind == FigureKind.MISSING and behind[ahead.place] == FIGURE
-    if ahead and is_of_next and (behind[ahead.place - 1].endswith(_GERUNDS) or (is_searched and ahead.distance > 1)):
-        ahead = None  # "shot three, killing one", "75 volunteers seek missing 4 climbers"
+    if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
+        ahead = None  # "shot three, killing one"
     if ahead and back:
         # "the toll of the wreck rose to 37 missing"
         return ahead if ahead.distance <= max(1, back.distance) and not is_of_next else back
@@ -208,6 +207,8 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     is_object = _has("determiners", tokens[place + 1 : place + 2]) and (tokens[place + 1] != "a" or word.endswith("ed"))
     if is_next(word) or (is_object and not _has("to be", between)) or (distance > 1 and _is_mention(word, between)):
         return None
+    if meaning.kind is FigureKind.MISSING and distance > 1 and tokens[place + 1 : place + 2] == [FIGURE]:
+        return None  # "75 gönüllü, kayıp dört dağcıyı arıyor"
     people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"

@@ -82,6 +82,8 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
         if mark == "xxnone" and not cues.says["none behind"].search(phrase):
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
+        if mark == "xxoneof":  # "one of the injured has died"
+            kinds = [FigureKind.DEAD] * any(has_died([word], cues) for word in (*ahead, *back[:_NEAR]))
         words[place] = MARKS[mark] if kinds else phrase
         placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
     return placed
@@ -96,8 +98,6 @@ def without_people(placed: Sequence[Placed]) -> list[Placed]:
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
-    if mark == "xxoneof":
-        return [FigureKind.DEAD] * any(has_died([word], cues) for word in (*ahead, *back[:_NEAR]))
     near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
     has_person = not PERSONS.isdisjoint((*near, *back[:1]))
     sides = []
@@ -214,12 +214,12 @@ def _counted_as_others(
     """
     newest = [each for each in placed if each not in old]
     numbers = [*filter(_is_number, newest)]
-    kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
-    kind = kind or topic * (bool(old) and is_correction)
-    if not kind:
+    if not numbers:
         return 0, []
-    if old and len(numbers) == 1:
-        return kind, numbers
+    kind, is_subject = _kind_told(words, placed, cues)
+    kind = kind or topic * (bool(old) and is_correction)
+    if not kind or (old and len(numbers) == 1):
+        return kind, numbers * bool(kind)
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
     counted = [
         each
@@ -251,26 +251,24 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> l
         for each, following in zip_longest(placed, placed[1:])
         if each in denied
         or cues.says["old"].search(said[each])
-        or (following and following.first - each.end <= _GAP and cues.says["from"].search(said[each]))
-        or (
-            following
-            and each.figure.kind == following.figure.kind == FigureKind.MISSING
-            and _ENDS_OF_SEARCH.isdisjoint(words[each.end : following.first])
-        )
-        or (following and _rises_to(words, each, following) and not cues.says["between"].search(said[each]))
+        or (following and _is_before_newer(words, each, following, said[each], cues))
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
     return old[: len(placed) - 1]
 
 
-def _rises_to(words: Sequence[str], each: Placed, following: Placed) -> bool:
-    """Decide whether a number says by how many another one rose: "the number of deaths rose by four to 19"."""
-    is_near = following.first - each.end <= _GAP and words[following.first - 1] in WORDS["reaches"] | WORDS["to"]
-    is_greater = (
-        _is_number(following) and each.figure.value.isdigit() and int(each.figure.value) < int(following.figure.value)
-    )
-    return is_near and is_greater and not WORDS["number of"].isdisjoint(words[: each.first])
+def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said: str, cues: Cues) -> bool:
+    """Decide whether the next number is the newest one: "from 30 to 41", "the number of deaths rose by four to 19"."""
+    between = words[each.end : following.first]
+    if each.figure.kind == following.figure.kind == FigureKind.MISSING:  # "75 volunteers search for four climbers"
+        return _ENDS_OF_SEARCH.isdisjoint(between)
+    if len(between) > _GAP or cues.says["from"].search(said):
+        return len(between) <= _GAP
+    values = [int(number.figure.value) for number in (each, following) if number.figure.value.isdigit()]
+    is_greater = _is_number(following) and values[:-1] < values[1:] and not cues.says["between"].search(said)
+    is_number_of = not WORDS["number of"].isdisjoint(words[: each.first])
+    return is_greater and is_number_of and not (WORDS["reaches"] | WORDS["to"]).isdisjoint(between[-1:])
 
 
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:
