@@ -41,8 +41,8 @@ def with_news(
         return join
     lead = "" if join.member.kind in ("exact", "revisit") else find_lead(document.title, document.text)
     is_report = join.member.status == "related"
-    may_add = bool(join.sentences) or (is_report and join.language == join.first.language)
-    news = _news_of(document, {*told}, tolls, join, first_text) if told and may_add else ()
+    is_read = join.sentences or (is_report and join.language == join.first.language)
+    news = _news_of(document, {*told}, tolls, join, first_text) if told and is_read else ()
     if told and (join.sentences or is_report):
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, lead=lead, news=news))

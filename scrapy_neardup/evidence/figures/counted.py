@@ -207,8 +207,6 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     is_object = _has("determiners", tokens[place + 1 : place + 2]) and (tokens[place + 1] != "a" or word.endswith("ed"))
     if is_next(word) or (is_object and not _has("to be", between)) or (distance > 1 and _is_mention(word, between)):
         return None
-    if meaning.kind is FigureKind.MISSING and distance > 1 and tokens[place + 1 : place + 2] == [FIGURE]:
-        return None  # "75 gönüllü, kayıp dört dağcıyı arıyor"
     people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"

@@ -141,12 +141,8 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    said = around(words, each)
-    found = cues.says["more"].search(said)
-    # "63 people, another 15 than yesterday"
-    is_of_next = found is not None and found[0].startswith("# ") and found[0].count(" ") > 1
-    is_of_next &= found is not None and said[found.end() :].lstrip()[:1].isdigit()
-    return each.mark in ("xxanother", "xxoneof", "xxone") or (found is not None and not is_of_next)
+    marks = ("xxanother", "xxoneof", "xxone")
+    return each.mark in marks or cues.says["more"].search(around(words, each)) is not None
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
@@ -214,24 +210,23 @@ def _counted_as_others(
     """
     newest = [each for each in placed if each not in old]
     numbers = [*filter(_is_number, newest)]
-    if not numbers:
-        return 0, []
-    kind, is_subject = _kind_told(words, placed, cues)
-    kind = kind or topic * (bool(old) and is_correction)
+    kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
+    kind = kind or topic * (bool(old) and is_correction and bool(numbers))
     if not kind or (old and len(numbers) == 1):
         return kind, numbers * bool(kind)
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
-    counted = [
-        each
-        for each in more
-        if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
-    ]
+    counted = [each for each in more if _is_of_people(words, each)]
     # "nine, not fourteen: five had stayed ashore"
     right = [one for one, each in pairwise(placed) if one in newest and each in old and each.first - one.end <= _NEAR]
     counted += right or [each for before, each in pairwise(placed) if before in old]
     if old or is_correction or is_subject or more:
         counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
     return kind, [*filter(_is_number, counted)]
+
+
+def _is_of_people(words: Sequence[str], each: Placed) -> bool:
+    behind = words[each.end]
+    return each.figure.kind == PEOPLE or behind in PERSONS or behind.startswith(("名", "人", "位"))
 
 
 def _is_number(each: Placed) -> bool:

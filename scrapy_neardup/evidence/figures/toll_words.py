@@ -61,7 +61,9 @@ def cues_of(language: str) -> Cues:
     )
     # A figure adds to an earlier one. Between the two words may stand whom it counts.
     articles = "|".join(table.get("numbers", {}).get("articles") or ["(?!)"])
-    adding = rf"(?:{ahead})(?: (?:{articles}))? #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
+    adding = (
+        rf"(?:{ahead})(?: (?:{articles}))? #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than | [0-9])"
+    )
     if language in _WITHOUT_SPACES:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
     since = words.get("since", "(?!)")
@@ -79,7 +81,8 @@ def cues_of(language: str) -> Cues:
         # "seven more than last month" is no history
         "compared": f"(?:{words.get('than', '(?!)')})(?: [^ ,.]+){{0,2}}? (?:{words.get('history', '(?!)')})",
         # "the first death since 2015"
-        "since": f"(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})",
+        "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
+        f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:].replace('oneof', 'one of'), '(?!)')})" for mark in MARKS),

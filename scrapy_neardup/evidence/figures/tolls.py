@@ -228,17 +228,15 @@ def _read(
         for phrase, replacement in cues.rewritten.items():
             folded = cues.says[phrase].sub(replacement, folded)
     marked, phrases = mark_numbers(folded, cues, language)
-    told = folded
-    if "xxfirst" in marked:
-        marked = told = cues.says["since"].sub("", marked)
+    marked = cues.says["since"].sub(r"\1", marked)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
     placed = place_figures(tokens, starts, language)
     placed += place_marks(tokens, words, phrases, cues)
     placed = without_people(sorted(placed, key=lambda each: each.first))
-    if placed:
-        told = cues.says["may rise"].sub(_if_number, cues.says["compared"].sub("", told))
-    if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year, cues)):
+    told = marked if "xxfirst" in marked else folded
+    told = cues.says["may rise"].sub(_if_number, cues.says["compared"].sub("", told)) if placed else ""
+    if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
@@ -259,20 +257,16 @@ def _as_range(found: re.Match[str]) -> str:
 
 
 def _if_number(found: re.Match[str]) -> str:
-    """Return what was found if a number is near: "the toll could rise to 50", but not "the toll could rise"."""
+    # "the toll could rise to 50", but not "the toll could rise"
     near = found.string[max(0, found.start() - _BEFORE_RISE) : found.start()] + found.string[found.end() :]
     return found[0] * (re.search("[0-9]", near) is not None or not _number_words().isdisjoint(_WORD.findall(near)))
 
 
-def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str, cues: Cues) -> bool:
+def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
     """Decide whether a sentence names a month or a year without a day, or a day of an earlier year."""
     for place, (word, token) in enumerate(zip(words, tokens, strict=True)):
         is_year = token == "" and _YEARS.match(word) is not None
-        if is_year or (
-            word in MONTHS
-            and token == word
-            and not cues.says["no month"].search(" ".join(words[max(0, place - 1) : place + 1]))
-        ):
+        if is_year or (word in MONTHS and token == word):
             beside = (*range(max(0, place - 3), place), *range(place + 1, min(place + 3, len(words))))
             is_day = any(tokens[each] != FIGURE and _DAY.match(words[each]) for each in beside)
             if not is_day or (is_year and word[:4] < newest_year):
