@@ -228,13 +228,13 @@ def _read(
         for phrase, replacement in cues.rewritten.items():
             folded = cues.says[phrase].sub(replacement, folded)
     marked, phrases = mark_numbers(folded, cues, language)
-    marked = cues.says["since"].sub(r"\1", marked)
+    marked, cut = cues.says["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
     placed = place_figures(tokens, starts, language)
     placed += place_marks(tokens, words, phrases, cues)
     placed = without_people(sorted(placed, key=lambda each: each.first))
-    told = marked if "xxfirst" in marked else folded
+    told = marked if cut else folded
     told = cues.says["may rise"].sub(_if_number, cues.says["compared"].sub("", told)) if placed else ""
     if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
