@@ -373,10 +373,7 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
         # "ещё двое пассажиров, раненых в аварии, умерли"
         behind = [word for word in behind if word != COMMA or COMMA not in behind[:_NEAR]]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
-    kinds = {other.figure.kind for other in sentence.placed}
-    # "the victims are ten, not thirteen"
-    is_corrected = kind is FigureKind.VICTIMS and sentence.is_correction and FigureKind.DEAD not in kinds
-    if is_corrected or has_died(behind, cues, ends) or has_died(near, cues, ends):
+    if has_died(behind, cues, ends) or has_died(near, cues, ends):
         return FigureKind.DEAD
     is_of_disease = kind is FigureKind.INJURED and cues.says["sick"].search(said)
     return FigureKind.CASES if is_of_disease else kind
