@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
 from scrapy_neardup.evidence.edits import Change, change_of, edit_of
-from scrapy_neardup.evidence.figures.counted import HARMED, LABELS, SILENT, FigureKind, meaning_of
+from scrapy_neardup.evidence.figures.counted import HARMED, LABELS, PEOPLE, SILENT, FigureKind, meaning_of
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, figures_of, is_plain
 from scrapy_neardup.evidence.figures.number_words import WORDS
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
@@ -77,6 +77,7 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     """
     least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
     repeated = {each.text for each in comparison.sentences}
+    more = _increments(new)
     best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
@@ -86,7 +87,13 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
         told = _replaced(each, new.language, _DATELINE * may_have_date)
         better = best[each.partner].text
         said = () if better == each.text else {token.text for token in tokens_of(better, new.language)}
-        yield each, [pair for pair in told if pair[0].token.text not in said]
+        yield each, [pair for pair in told if pair[0].token.text not in said and pair[1].figure not in more]
+
+
+def _increments(side: Side) -> set[Figure]:
+    """Return the figures of a text that replace none: "seven were arrested", "two more were arrested"."""
+    added = (each for each in tolls_of(side.title, side.text, side.language) if each.is_increment)
+    return {Figure(str(each.low), kind) for each in added for kind in (each.kind, PEOPLE, 0)}
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -199,7 +206,8 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
         known = before[kind]
         newest = after[kind]
         is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
-        if is_new and not _is_part(kind, str(known), str(newest), new, old):
+        is_part = kind not in corrected and _is_part(kind, str(known), str(newest), new, old)
+        if is_new and not is_part:
             yield kind, str(known), str(newest)
 
 

@@ -67,7 +67,7 @@ def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> N
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
     """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
     total = _total(tolls)
-    more = next((each for each in tolls if each.is_increment), None)
+    more = min((each for each in tolls if each.is_increment), key=lambda each: each.is_first, default=None)
     if total is not None:
         high = None if total.high is None else float(total.high)
         new = blank._replace(

@@ -1,6 +1,6 @@
 """What a document tells that its story did not: the sentences of ``neardup_news``."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -40,8 +40,10 @@ def with_news(
     if document is None:
         return join
     lead = "" if join.member.kind in ("exact", "revisit") else find_lead(document.title, document.text)
-    news = _news_of(document, {*told}, tolls, join, first_text) if told and join.sentences else ()
-    if told and (join.sentences or join.member.status == "related"):
+    is_report = join.member.status == "related"
+    is_read = join.sentences or (is_report and join.language == join.first.language)
+    news = _news_of(document, {*told}, tolls, join, first_text) if told and is_read else ()
+    if told and (join.sentences or is_report):
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, lead=lead, news=news))
 
@@ -66,14 +68,17 @@ def _news_of(
         if any(toll.text in each for toll in new_tolls)
         or any(one in values or (tolls and _counts_more(one, told)) for one in figures.get(each, ()))
     ]
-    if first:
+    if first and join.sentences:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
     news = news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
-    if new_values or is_version or len(news) >= MOST_NEWS:
-        return news
-    # "Second body found" may be no more than a headline, or a short sentence.
-    more = (each.text for each in new_tolls if each.is_increment and new_terms(each.text, told, join.language))
-    return (*news, *(one_line(each, LONGEST_NEWS) for each in islice(more, 1)))
+    return news if is_version else (*news, *_increment(new_tolls, news, told, join.language))[:MOST_NEWS]
+
+
+def _increment(new_tolls: Sequence[Toll], news: Sequence[str], told: Collection[int], language: str) -> Iterator[str]:
+    """Yield a toll that adds to one, if no sentence tells it: "Second body found" may be no more than a headline."""
+    kinds = {toll.kind for toll in new_tolls if any(toll.text in each for each in news)}
+    left = (each.text for each in new_tolls if each.is_increment and each.kind not in kinds)
+    yield from islice((one_line(each, LONGEST_NEWS) for each in left if new_terms(each, told, language)), 1)
 
 
 def _counts_more(figure: Figure, told: Collection[int]) -> bool:
@@ -86,7 +91,7 @@ def _new_tolls(
 ) -> Iterator[Toll]:
     """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead."""
     kinds = {kind for kind, _ in tolls}
-    for each in tolls_of(document.title, document.text, document.language):
+    for each in _tolls_of_text(document):
         is_new = (each.kind, float(each.low)) not in tolls
         if each.is_increment:
             is_new = not each.is_first or (each.kind, 0.0) in tolls
@@ -94,6 +99,15 @@ def _new_tolls(
         is_known_kind = is_version or each.kind in kinds
         if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
             yield each
+
+
+def _tolls_of_text(document: Document) -> Sequence[Toll]:
+    """Return the tolls of a document. What its title adds to one is told by a sentence of its text, if one says it."""
+    read = tolls_of(document.title, document.text, document.language)
+    if not any(each.is_increment and each.text == document.title for each in read):
+        return read
+    of_text = {each[:-1]: each for each in tolls_of("", document.text, document.language)}
+    return [of_text.get(each[:-1], each) for each in read]
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:

@@ -32,13 +32,17 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 8  # tokens on either side of a figure that may bound it
-_GAP = 2  # tokens between an old value and the new one
+_GAP = 4  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
+_IN_HOSPITALS = {FigureKind.HOSPITALISED, PEOPLE, 0}
+_LONGEST_STEM = 5  # characters
+_ENDS_OF_SEARCH = WORDS["and"] | {LINE_END}  # "75 volunteers search for four missing climbers"
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
+_TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
@@ -78,6 +82,8 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
         if mark == "xxnone" and not cues.says["none behind"].search(phrase):
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
+        if mark == "xxoneof":  # "one of the injured has died"
+            kinds = [FigureKind.DEAD] * any(has_died([word], cues) for word in (*ahead, *back[:_NEAR]))
         words[place] = MARKS[mark] if kinds else phrase
         placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
     return placed
@@ -103,7 +109,7 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     if not sides:
         return []
     # "A fourth worker died in hospital"
-    _, rest, meaning = min(sides, key=lambda each: (each[2].kind is FigureKind.HOSPITALISED, each[0]))
+    _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
         return [_of_people(each) for each in (meaning, other) if each]
@@ -135,7 +141,8 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
+    marks = ("xxanother", "xxoneof", "xxone")
+    return each.mark in marks or cues.says["more"].search(around(words, each)) is not None
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
@@ -151,6 +158,13 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
         is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
+        # "20 were taken to the General and seven to St Anne's"
+        behind = words[other.end : other.end + _NEAR]
+        is_place = behind[0].isalpha() and len(behind[0]) < _LONGEST_STEM and is_joined
+        is_place |= not {each[:_LONGEST_STEM] for each in between[1:]}.isdisjoint(
+            each[:_LONGEST_STEM] for each in behind if each
+        )
+        is_sum |= is_place and kinds <= _IN_HOSPITALS and FigureKind.HOSPITALISED in kinds
         if is_sum or (kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added):
             parts += [one, other]
     return parts
@@ -197,21 +211,22 @@ def _counted_as_others(
     newest = [each for each in placed if each not in old]
     numbers = [*filter(_is_number, newest)]
     kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
-    kind = kind or topic * (bool(old) and is_correction)
-    if not kind:
-        return 0, []
-    if old and len(numbers) == 1:
-        return kind, numbers
+    kind = kind or topic * (bool(old) and is_correction and bool(numbers))
+    if not kind or (old and len(numbers) == 1):
+        return kind, numbers * bool(kind)
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
-    counted = [
-        each
-        for each in more
-        if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
-    ]
-    counted += [each for before, each in pairwise(placed) if before in old]
-    if old or is_correction or is_subject or counted or kind in [each.figure.kind for each in more]:
+    counted = [each for each in more if _is_of_people(words, each)]
+    # "nine, not fourteen: five had stayed ashore"
+    right = [one for one, each in pairwise(placed) if one in newest and each in old and each.first - one.end <= _NEAR]
+    counted += right or [each for before, each in pairwise(placed) if before in old]
+    if old or is_correction or is_subject or more:
         counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
     return kind, [*filter(_is_number, counted)]
+
+
+def _is_of_people(words: Sequence[str], each: Placed) -> bool:
+    behind = words[each.end]
+    return each.figure.kind == PEOPLE or behind in PERSONS or behind.startswith(("名", "人", "位"))
 
 
 def _is_number(each: Placed) -> bool:
@@ -231,17 +246,32 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> l
         for each, following in zip_longest(placed, placed[1:])
         if each in denied
         or cues.says["old"].search(said[each])
-        or (following and following.first - each.end <= _GAP and cues.says["from"].search(said[each]))
+        or (following and _is_before_newer(words, each, following, said[each], cues))
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
     return old[: len(placed) - 1]
 
 
+def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said: str, cues: Cues) -> bool:
+    """Decide whether the next number is the newest one: "from 30 to 41", "the number of deaths rose by four to 19"."""
+    between = words[each.end : following.first]
+    if each.figure.kind == following.figure.kind == FigureKind.MISSING:  # "75 volunteers search for four climbers"
+        return _ENDS_OF_SEARCH.isdisjoint(between)
+    if len(between) > _GAP or cues.says["from"].search(said):
+        return len(between) <= _GAP
+    values = [int(number.figure.value) for number in (each, following) if number.figure.value.isdigit()]
+    is_greater = _is_number(following) and values[:-1] < values[1:] and not cues.says["between"].search(said)
+    is_number_of = not WORDS["number of"].isdisjoint(words[: each.first])
+    return is_greater and is_number_of and not (WORDS["reaches"] | WORDS["to"]).isdisjoint(between[-1:])
+
+
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:
     """Return the one kind that a sentence tells, or 0, and whether it tells "the number of" these."""
-    place = next((place for place, word in enumerate(words) if word in WORDS["number of"]), len(words))
-    beside = (*words[max(0, place - 1) : place], *words[place : place + _GAP + 2]) if place < len(words) else ()
+    places = [place for place, word in enumerate(words) if word in WORDS["number of"]]
+    first = min((each.first for each in placed), default=0)
+    place = max((each for each in places if each < first), default=min(places, default=len(words)))
+    beside = (*words[max(0, place - 1) : place], *words[place : place + _BESIDE + 2]) if place < len(words) else ()
     subject: int = next((meaning.kind for meaning in map(meaning_of, beside) if meaning), 0)
     kinds = {
         each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0"

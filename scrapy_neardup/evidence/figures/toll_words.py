@@ -11,11 +11,12 @@ from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, ki
 from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
+_YEAR = "(?:19|20)[0-9]{2}"
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
 # The numbers for which words stand, see ``stated_numbers``.
-MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
+MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxoneof": "1", "xxone": "1"}
 
 
 class Patterns(dict[str, re.Pattern[str]]):
@@ -60,9 +61,12 @@ def cues_of(language: str) -> Cues:
     )
     # A figure adds to an earlier one. Between the two words may stand whom it counts.
     articles = "|".join(table.get("numbers", {}).get("articles") or ["(?!)"])
-    adding = rf"(?:{ahead})(?: (?:{articles}))? #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than )"
+    adding = (
+        rf"(?:{ahead})(?: (?:{articles}))? #|# (?:(?!(?:{place}) )[^ ,]{{3,}} ){{0,2}}(?:{behind})(?! than | [0-9])"
+    )
     if language in _WITHOUT_SPACES:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
+    since = words.get("since", "(?!)")
     # Some words that say what is counted are other words in other languages.
     harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
     roles = {
@@ -74,9 +78,14 @@ def cues_of(language: str) -> Cues:
         **words,
         "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}",
         "read as": "|".join(rewritten or ["(?!)"]),
+        # "seven more than last month" is no history
+        "compared": f"(?:{words.get('than', '(?!)')})(?: [^ ,.0-9]+){{0,2}}? (?:{words.get('history', '(?!)')})",
+        # "the first death since 2015"
+        "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
+        f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
-        "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
+        "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:].replace('oneof', 'one of'), '(?!)')})" for mark in MARKS),
     }
     return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
 
@@ -84,6 +93,9 @@ def cues_of(language: str) -> Cues:
 def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
+    following = (behind[at : at + 1] for at in range(1, len(clause) + 1))
+    # "hurt in the flood that killed a farmer"
+    clause = [word for word, near in zip(clause, following, strict=True) if WORDS["determiners"].isdisjoint(near)]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
     # "die" is an article in German

@@ -24,6 +24,7 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
     FIGURE,
     IDEOGRAPHS,
     MONTHS,
@@ -78,6 +79,7 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
+_BEFORE_RISE = 6  # characters before "could rise" that may have the number
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
@@ -227,12 +229,15 @@ def _read(
         for phrase, replacement in cues.rewritten.items():
             folded = cues.says[phrase].sub(replacement, folded)
     marked, phrases = mark_numbers(folded, cues, language)
+    marked, cut = cues.says["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
     placed = place_figures(tokens, starts, language)
     placed += place_marks(tokens, words, phrases, cues)
     placed = without_people(sorted(placed, key=lambda each: each.first))
-    if placed and (cues.says["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
+    told = marked if cut else folded
+    told = cues.says["may rise"].sub(_if_number, cues.says["compared"].sub("", told)) if placed else ""
+    if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
@@ -250,6 +255,12 @@ def _as_one(found: re.Match[str]) -> str:
 def _as_range(found: re.Match[str]) -> str:
     """Return "40 to 50" for "40-50". What falls is a score."""
     return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
+
+
+def _if_number(found: re.Match[str]) -> str:
+    # "the toll could rise to 50", but not "the toll could rise"
+    near = found.string[max(0, found.start() - _BEFORE_RISE) : found.start()] + found.string[found.end() :]
+    return found[0] * (re.search("[0-9]", near) is not None or not _number_words().isdisjoint(_WORD.findall(near)))
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
@@ -296,8 +307,8 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     known = [each for each in same if (each.low, each.high) == (toll.low, toll.high)]
-    if known:  # "A child dies. It is the first death."
-        return not toll.is_increment and all(each.is_first and each.is_increment for each in known)
+    if known:  # "A child dies. It is the first death.", "A man dies. Another man has died of the fire."
+        return not (toll.is_first and toll.is_increment) and all(each.is_first and each.is_increment for each in known)
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
@@ -317,7 +328,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         if cues.says["between"].search(said):
             start = each
             continue
-        kind = _kind_of(sentence.words, each, start, said, cues)
+        kind = _kind_of(sentence, each, start, said, cues)
         low = start
         start = None
         if kind is None:
@@ -336,26 +347,37 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         kinds.add(kind)
 
 
-def _kind_of(words: list[str], each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
+def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
     """Return the kind of a figure, None if no ledger keeps it. That of a sum of money is its currency."""
     label = LABELS[each.figure.kind]
     if start and label in ("", "people"):  # "killed 40 to 50 people"
         label = LABELS[start.figure.kind]
     kind: int = _OF_HEAD.get(label) or kind_of(label)
-    ahead = words[: each.first]
-    near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
-    if (
-        kind in _MAY_DIE
-        and each.figure.value != "0"
-        and any(has_died(side, cues, _ENDS_BEHIND.get(kind, ENDS)) for side in (words[each.end :][:_REACH], near))
-    ):
-        kind = FigureKind.DEAD
+    if kind in _MAY_DIE and each.figure.value != "0":
+        kind = _kind_by_now(kind, each, sentence, said, cues)
     if kind is FigureKind.CASES:
         return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
     if kind is FigureKind.MONEY and cues.says["loss"].search(said):
         kind = each.figure.kind
     is_kept = each.figure.value.isdigit() if kind < FigureKind.OTHER else is_plain(each.figure.value)
     return kind if (is_kept or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
+
+
+def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: Cues) -> int:
+    """Return the kind of a figure of people who may be dead by now: "two more people hurt in the crash have died"."""
+    words = sentence.words
+    ahead = words[: each.first]
+    behind = words[each.end :][:_REACH]
+    ends = _ENDS_BEHIND.get(kind, ENDS)
+    if is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD]):
+        ends = WORDS["and"]
+        # "ещё двое пассажиров, раненых в аварии, умерли"
+        behind = [word for word in behind if word != COMMA or COMMA not in behind[:_NEAR]]
+    near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
+    if has_died(behind, cues, ends) or has_died(near, cues, ends):
+        return FigureKind.DEAD
+    is_of_disease = kind is FigureKind.INJURED and cues.says["sick"].search(said)
+    return FigureKind.CASES if is_of_disease else kind
 
 
 def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
