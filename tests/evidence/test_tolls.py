@@ -112,6 +112,14 @@ def test_thousands_below_the_first_sentences_are_background() -> None:
     assert [_told(each) for each in told] == ["dead 12"]
 
 
+def test_a_headline_leaves_out_more() -> None:
+    text = "Two more sailors were killed on Monday, the police of the harbour said. "
+    assert [_told(each) for each in tolls_of("Two sailors killed", text, "en")] == ["dead +2"]
+    assert [_told(each) for each in tolls_of("Two sailors killed", text.replace(" more", "") + text, "en")] == [
+        "dead 2"
+    ]
+
+
 def test_a_note_above_an_article_corrects_its_tolls() -> None:
     text = "Corrects the number of victims in the first paragraph.\nFour people died in the fire."
     assert [_told(each) for each in tolls_of("", text, "en")] == ["dead !4"]

@@ -155,11 +155,18 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
         for toll in _tolls_in(sentence, context, cues):
+            told = _corrected(told, toll, is_lead=sentence is lead)
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
     is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
+
+
+def _corrected(told: list[Toll], toll: Toll, *, is_lead: bool) -> list[Toll]:
+    """Return what the title tells without a number that the first sentence adds: a headline leaves out "more"."""
+    adds = is_lead and toll.is_increment and not toll.is_first
+    return [each for each in told if not adds or each[:3] != toll[:3]]
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
