@@ -91,7 +91,7 @@ def _new_tolls(
 ) -> Iterator[Toll]:
     """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead."""
     kinds = {kind for kind, _ in tolls}
-    for each in _tolls_of_text(document):
+    for each in tolls_of(document.title, document.text, document.language):
         is_new = (each.kind, float(each.low)) not in tolls
         if each.is_increment:
             is_new = not each.is_first or (each.kind, 0.0) in tolls
@@ -99,15 +99,6 @@ def _new_tolls(
         is_known_kind = is_version or each.kind in kinds
         if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
             yield each
-
-
-def _tolls_of_text(document: Document) -> Sequence[Toll]:
-    """Return the tolls of a document. What its title adds to one is told by a sentence of its text, if one says it."""
-    read = tolls_of(document.title, document.text, document.language)
-    if not any(each.is_increment and each.text == document.title for each in read):
-        return read
-    of_text = {each[:-1]: each for each in tolls_of("", document.text, document.language)}
-    return [of_text.get(each[:-1], each) for each in read]
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:
