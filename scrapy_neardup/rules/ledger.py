@@ -97,7 +97,7 @@ def _says_better(toll: Toll, first: Toll) -> bool:
     """
     if first.low == first.high:
         return toll.low == first.low and toll.qualifier == "at least"
-    return toll.low == toll.high and first.low <= toll.low <= (first.high or toll.low)
+    return toll.low == toll.high and first.low < toll.low <= (first.high or toll.low)
 
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:
