@@ -203,7 +203,7 @@ class Story:
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
     # Of the first item of each of ``sources``, or ``MANY_FIGURES``; of a copy "EN".
     source_languages: tuple[str, ...] = ()
-    countries: frozenset[str] = frozenset()  # in whose domains its sources are
+    countries: tuple[str, ...] = ()  # in whose domains its sources are, "" for one that is in none
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
     begins_with_harm: bool = False  # a page of it has a number of people harmed in title or first sentence

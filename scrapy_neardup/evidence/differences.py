@@ -149,8 +149,11 @@ class Comparison:
     @property
     def names_another(self) -> bool:
         """Return whether a name is in the place of another one; in a script without capitals, whether any word is."""
-        kinds = {each.kind for sentence in self.sentences for each in sentence.differences}
-        return "name" in kinds or ("word" in kinds and not self._known.names)
+        for each in chain.from_iterable(sentence.differences for sentence in self.sentences):
+            words = each.old + each.new
+            if each.kind == "name" or (each.kind == "word" and words.upper() == words.lower()):
+                return True
+        return False
 
     @property
     def has_other_names(self) -> bool:

@@ -22,6 +22,7 @@ _PLATFORMS = frozenset(
 
 # The owner of all hosts without a dot: only the network of the crawl knows them.
 LOCAL = "localhost"
+_OF_ALL_COUNTRIES = frozenset("ai cc co eu fm io la me su to tv ws".split())  # in these anybody has a domain
 _NO_LETTER = re.compile(r"[\W_]+")
 # of the name of a publisher
 _FEWEST_WORDS = 2
@@ -99,7 +100,8 @@ def publisher_of(source: str, given: str, named: str) -> str:
 
 def country_of(source: str) -> str:
     """Return the country in whose domain a source is: ``DE`` of ``zeitung.de``. Return "" if it is in none."""
-    return source[-2:].upper() if source[-3:-2] == "." and source[-2:].isalpha() else ""
+    _, dot, code = source.rpartition(".")
+    return code.upper() if dot and len(code) == 2 and code.isalpha() and code not in _OF_ALL_COUNTRIES else ""
 
 
 def names_of(source: str) -> list[str]:

@@ -244,7 +244,7 @@ class StoryCounters:
             begins_with_harm=bool(self.levels & HARM),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
             source_languages=tuple(language for _, _, language in sources),
-            countries=frozenset(each[10:12].decode("latin-1") for each in split(self.sources, SOURCE_BYTES)) - {"  "},
+            countries=tuple(each[10:12].decode("latin-1").strip() for each in split(self.sources, SOURCE_BYTES)),
         )
 
 

@@ -62,8 +62,11 @@ MOST_FOLLOWED = MOST_UNITED + 1
 
 _BEGINNING = 200  # characters of a text in which its news begins
 _OPENING = 50  # characters of a sentence that must be in them
-# "The 6 deaths" have been told before. Articles that stand before hours ("las 6") are left out.
-_TOLD_BEFORE = re.compile(r"(?<!\w)(?:the|these|die|diese|les|ces|los|estos|os|i) (\d+)")
+# "the 6 deaths", but not "the 6 people on board"
+_TOLD_BEFORE = re.compile(
+    r"(?<!\w)(?:the|these|die|diese|les|ces|los|estos|os|i) ([0-9]+)"
+    r" (?:deaths|fatalities|toten|morts|muertos|mortos|morti)(?!\w)"
+)
 
 # A development: so many owners tell the same new terms in title and first characters of the text. In the first minutes
 # all tell the same news in other words.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
@@ -35,6 +36,11 @@ LEAST_OF_FEW = 2
 # Of n papers in a country, so many times the square root of n are a burst if no other paper has the news, and nobody
 # was harmed: 8 of 100.
 OF_COUNTRY = 0.8
+_HARM = frozenset((*range(FigureKind.ILL, FigureKind.OTHER), FigureKind.MAGNITUDE)) - {
+    FigureKind.VICTIMS,
+    FigureKind.ARRESTED,
+    FigureKind.RESCUED,
+}
 
 # ``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three.
 WATCH_SHARE = 2 / 3
@@ -111,6 +117,17 @@ def people_harmed(story: Story) -> float:
     """
     printed = story.ledger.printed if story.begins_with_harm else ()
     return max((each.value[1] for each in printed if each.kind in PEOPLE_HARMED), default=0)
+
+
+def only_country(story: Story) -> str:
+    """Return the country in whose domains most sources of a story are, and no source in that of another one.
+
+    Return "" if there is none, or if the story has harm: people, homes or an earthquake.
+    """
+    named = Counter(filter(None, story.countries))
+    has_harm = any(each.kind in _HARM for each in story.ledger.printed) or people_harmed(story) > 0
+    is_one = len(named) == 1 and 2 * named.total() > len(story.countries)
+    return next(iter(named)) if is_one and not has_harm else ""
 
 
 def bursts_of(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:

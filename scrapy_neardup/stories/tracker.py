@@ -27,7 +27,7 @@ from scrapy_neardup.stories.rules import (
     breaking_threshold,
     bursts_of,
     load_rule,
-    people_harmed,
+    only_country,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
 
@@ -172,16 +172,14 @@ class StoryTracker:
     def _threshold_for(self, story: Story) -> int:
         """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one.
 
-        It is higher if only one country has the story, and nobody was harmed.
+        It is higher if only one country has the story, see ``only_country``.
         """
         counts = Counter(each.lower() for each in story.source_languages if each.isalpha())
         common = (language for language, count in counts.items() if count == max(counts.values()))
         of_language = max((self._bursts.get(each, MIN_SOURCES) for each in common), default=MIN_SOURCES)
         if of_language < MIN_SOURCES:
             return min(self.breaking_over, max(2, math.ceil(of_language * self._min_sources / MIN_SOURCES)))
-        if len(story.countries) != 1 or people_harmed(story) > 0:
-            return self.breaking_over
-        of_country = max(self._bursts.get(each, 0) for each in story.countries)
+        of_country = self._bursts.get(only_country(story), 0)
         return max(self.breaking_over, math.ceil(of_country * self._min_sources / MIN_SOURCES))
 
     async def advance(self, *seconds: int) -> None:
