@@ -19,6 +19,7 @@ MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 _LARGE = 1000  # such a number is told for one thing
+_FEW = ("0", "1", "2")  # they seldom are news alone
 
 
 def with_news(
@@ -82,8 +83,9 @@ def _increment(new_tolls: Sequence[Toll], news: Sequence[str], told: Collection[
 
 
 def _counts_more(figure: Figure, told: Collection[int]) -> bool:
-    """Decide whether a figure counts people, or their homes, by a number that was not told."""
-    return (figure.kind == PEOPLE or 0 < figure.kind < FigureKind.OTHER) and bool(new_terms(figure.value, told, ""))
+    """Decide whether a figure counts people, or their homes, by a number that was not told: not "his two children"."""
+    is_counted = figure.kind == PEOPLE or 0 < figure.kind < FigureKind.OTHER
+    return is_counted and figure.value not in _FEW and bool(new_terms(figure.value, told, ""))
 
 
 def _new_tolls(
