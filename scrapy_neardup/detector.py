@@ -340,7 +340,7 @@ class NearDupDetector:
         if checked.decision.match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif checked.asks_other_run and self.delivery is not None:
-            self.delivery.asked.append(checked.id)
+            self.delivery.asked.append(checked.key.hex())
         if isinstance(checked.story, StoreError):
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
         if join is None or not isinstance(checked.story, Story):

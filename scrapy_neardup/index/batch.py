@@ -64,13 +64,11 @@ class CheckedDocument:
 
     @property
     def key(self) -> bytes:
-        """The key under which the document is registered. As long as it has no match it is its own original."""
-        return self.record.original
+        """The key under which the document is registered: its own, or if another has that, the next that is free.
 
-    @property
-    def id(self) -> str:
-        """The same as an id: that of the document, or if another has that, the next that is free."""
-        return self.key.hex()
+        As long as it has no match it is its own original.
+        """
+        return self.record.original
 
     @property
     def is_done(self) -> bool:
@@ -155,8 +153,7 @@ class Batch(Part):
         if stored is None or stored.life.state == "withdrawn" or (stored.text_hash, stored.url_hash) != own:
             return False
         # Only a document with a match needs ``tells_title``, not stored. A wall has one, but a story of its own.
-        has_own_story = stored.story == new.key
-        new.stored = replace(stored, tells_title=not has_own_story, is_boilerplate=new.record.is_boilerplate)
+        new.stored = replace(stored, tells_title=stored.story != new.key, is_boilerplate=new.record.is_boilerplate)
         return True
 
     # 3. Find the candidates
@@ -255,7 +252,7 @@ class Batch(Part):
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            document = with_id(each.given, each.id)
+            document = with_id(each.given, each.key.hex())
             # Of candidates, and of the documents kept instead of them.
             texts = {
                 key: text

@@ -207,10 +207,8 @@ class Runs(Part):
             return "lost"
         if record.life.state == "delivered":
             return "kept"
-        (asked,) = await answers(
-            client, [Call("HMGET", self.layout.asked(record.life.run), (bytes.fromhex(copy), b""))]
-        )
-        waiting, made = cast("list[bytes | None]", asked)
+        calls = [Call("HMGET", self.layout.asked(record.life.run), (bytes.fromhex(copy), b""))]
+        ((waiting, made),) = cast("list[list[bytes | None]]", await answers(client, calls))
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
         if waiting is not None or made is None:
             return "unknown"

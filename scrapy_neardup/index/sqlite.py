@@ -9,7 +9,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -44,9 +44,13 @@ USABLE = (
     " another file"
 )
 _POLL = 0.001  # seconds
-_CACHE_KB = 16_000
-_CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
-_LOG_BYTES = 32_000_000  # the log shrinks to this size
+# A power cut may lose the last checks, not the file. A crash of the process loses nothing.
+_PRAGMAS = """
+PRAGMA synchronous = NORMAL;
+PRAGMA cache_size = -16000;  -- kB
+PRAGMA wal_autocheckpoint = 8000;  -- pages, 32 MB of the log: pages that change often are written to the file once
+PRAGMA journal_size_limit = 32000000;  -- bytes to which the log shrinks
+"""
 # Words in errors about a file that may be in order: it cannot be used now.
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
 
@@ -177,7 +181,8 @@ class SQLiteClient(Client):
         for shard, gone in new.gone:
             kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
             self.hset(own, shard, b"".join(kept))
-        self.append(own, new.added)
+        # SQLite calls what it appends a text, whatever its bytes.
+        self._put(own, new.added, "CAST(value || excluded.value AS BLOB)")
         self.hset(own, "bits", bits, "version", new.version)
         return True
 
@@ -241,10 +246,6 @@ class SQLiteClient(Client):
                 if left <= 0:
                     return
             self._sql.execute("DELETE FROM keys WHERE id = ?", key)
-
-    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        # SQLite calls what it appends a text, whatever its bytes.
-        self._put(key, list(pairs), "CAST(value || excluded.value AS BLOB)")
 
     def _find(self, key: str) -> int | None:
         """Return the number of a key, None if there is no such key."""
@@ -342,11 +343,7 @@ class SQLiteFile:
         # Check this before anything is written, so that a file of another program stays as it is.
         self._when_free(self._check_version)
         self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
-        # Safe against a crash of the process; a power cut may lose the last checks, not the file.
-        sql.execute("PRAGMA synchronous = NORMAL")
-        sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-        sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        sql.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+        sql.executescript(_PRAGMAS)
         with self.transaction(writes=True):
             if found_version(sql, self.path) < VERSION:
                 for statement in TABLES:

@@ -139,8 +139,12 @@ class RedisClient(Client):
 
     async def names(self, beginning: str) -> list[str]:
         escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in beginning)
-        found = self.redis.scan_iter(match=f"{escaped}*", count=_AT_ONCE)
-        return sorted({cast("bytes", name).decode("utf-8", "replace") async for name in found})
+        return sorted(
+            {
+                cast("bytes", name).decode("utf-8", "replace")
+                async for name in self.redis.scan_iter(match=f"{escaped}*", count=_AT_ONCE)
+            }
+        )
 
     async def fields(self, key: str) -> dict[bytes, bytes]:
         return {field: value async for field, value in self.redis.hscan_iter(key, count=_AT_ONCE)}
@@ -190,9 +194,13 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     else:
         shards, added = zip(*new.added, strict=True) if new.added else ((), ())
         gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in new.gone]
-        arguments += (len(new.hashes), new.keys, new.weights, new.least, new.size, new.version)
-        arguments += (b"".join(shards), bytes([len(each) // new.size for each in added]))
-        arguments += (b"".join(added), b"".join(gone))
+        arguments += (
+            *(len(new.hashes), new.keys, new.weights, new.least, new.size, new.version),
+            b"".join(shards),
+            bytes([len(each) // new.size for each in added]),
+            b"".join(added),
+            b"".join(gone),
+        )
         for name, bits, version, newest in new.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
