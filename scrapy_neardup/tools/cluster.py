@@ -485,4 +485,6 @@ def _parts_if_dropped(judge: Judge, parts: int, share: float | None, is_guarded:
     if share is None or (is_guarded and parts < WHOLE_TEXT):
         return None
     share *= parts / WHOLE_TEXT
-    return judge.policy.held_parts(share) if share >= judge.policy.drop_share else None
+    if share < judge.policy.drop_share:
+        return None
+    return judge.policy.held_parts(share)

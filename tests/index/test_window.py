@@ -99,7 +99,7 @@ async def test_two_documents_with_one_id_are_two_documents(index: Index, number:
     for article, each in ((fire, first), (storm, second)):
         copy = await check(index, article.copy(at=HOUR, url="https://c.example/"))
         assert (copy.original, copy.url) == (each.id, article.url)
-        assert (await checked(index, article.fingerprint, _in_one_second(article, number))).id == each.id
+        assert (await checked(index, article.fingerprint, _in_one_second(article, number))).key.hex() == each.id
 
 
 async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url: str, namespace: str) -> None:

@@ -230,8 +230,10 @@ async def _list_similar(options: Options, values: Values) -> int:
         answer = await coverage_of(detector, options.a)
         if not answer["story"]:
             await explain_emptiness(detector)
-    rows = [{"like": "copy", **row} for row in answer["copies"]]
-    rows += [{"like": "related", **row} for row in answer["reports"]]
+    rows = [
+        *({"like": "copy", **row} for row in answer["copies"]),
+        *({"like": "related", **row} for row in answer["reports"]),
+    ]
     if options.json:
         for row in rows:
             print_json(row)

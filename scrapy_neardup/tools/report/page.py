@@ -57,7 +57,6 @@ _MOST_SOURCES = 100  # lines of a table
 _MOST_PROBLEMS = 20  # listed; the others are counted
 _MOST_LEADS = 20  # members in which a lead is looked for
 
-_HERE = files("scrapy_neardup.tools.report")
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "page")
@@ -214,7 +213,7 @@ def _hash(content: str) -> str:
 @cache
 def _read(*path: str) -> str:
     """Return a file of the package. A browser hashes a script with line feeds, so the file has no others."""
-    return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return files("scrapy_neardup.tools.report").joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def load_templates(zone: tzinfo) -> "Environment":
