@@ -29,7 +29,6 @@ from scrapy_neardup.settings.values import load_callable
 
 PAGE = b"p"
 TEXTS = b"t"
-READY = b"+"
 
 # Its arguments are the import path of the parent, and the options. ``multiprocessing`` would import the user's script,
 # and crawl a second time if that has no ``if __name__ == "__main__"``.
@@ -117,7 +116,7 @@ def main() -> None:
         return [encode(checked_text(extract(html, decode(url))))]
 
     try:
-        send(answers, READY)
+        send(answers, b"ready")
         while True:
             request = receive(requests)
             _set_alarm(2 * options.timeout + 10)

@@ -341,8 +341,10 @@ class RunSummary:
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         settings = self._settings
         judged = self._counts["checked"]
-        counts = {name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS}
-        counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
+        counts = {
+            **{name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS},
+            **{name: self.problems[name] for name in _WITHOUT_TEXT},
+        }
         if self._counts["unchecked/no-text"] < _NOTABLE * judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
         if (revisits := self._counts["duplicate/revisit"]) >= _FEWEST_REVISITS:

@@ -217,6 +217,7 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
+    said = {"section": document.section, "publisher": document.publisher}
     row: dict[str, Any] = {
         "id": document.id,
         "url": document.url,
@@ -224,9 +225,8 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
         "time": datetime.fromtimestamp(document.seen_at, timezone.utc).isoformat(),
         "language": document.language,
         "text": document.text[:MOST_CHARACTERS],
+        **{name: value for name, value in said.items() if value},
     }
-    said = {"section": document.section, "publisher": document.publisher}
-    row |= {name: value for name, value in said.items() if value}
     if canonical not in ("", document.url):
         row["canonical"] = canonical
     if not url_is_own:

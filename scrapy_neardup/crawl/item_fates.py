@@ -50,10 +50,13 @@ class ItemFates(Component):
         self._lost: deque[str] = deque(maxlen=_MOST_LOST)
         run.is_kept = lambda document: document not in self._fates and document not in self._lost
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
-        crawler.signals.connect(self._item_scraped, signals.item_scraped)
-        crawler.signals.connect(self._item_lost, signals.item_dropped)
-        crawler.signals.connect(self._item_lost, signals.item_error)
-        crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
+        for receiver, signal in (
+            (self._item_scraped, signals.item_scraped),
+            (self._item_lost, signals.item_dropped),
+            (self._item_lost, signals.item_error),
+            (self._slot_closed, signals.feed_slot_closed),
+        ):
+            crawler.signals.connect(receiver, signal)
 
     def add_item(self, document: PendingDocument) -> None:
         """Follow one more item of this document until it is delivered or lost."""
@@ -93,8 +96,10 @@ class ItemFates(Component):
 
     def _watch_files(self) -> None:
         """Note the files that feeds have open now, before the next item may close one."""
-        slots = self._exporter.slots if self._exporter else ()
-        self._files |= {slot: FeedFile(slot, self._accepted) for slot in slots if slot not in self._files}
+        if self._exporter is not None:
+            self._files |= {
+                slot: FeedFile(slot, self._accepted) for slot in self._exporter.slots if slot not in self._files
+            }
 
     async def _item_scraped(self) -> None:
         grown = {file for file in self._accepted if file.has_item()}

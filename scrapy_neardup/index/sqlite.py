@@ -55,6 +55,7 @@ PRAGMA journal_size_limit = 32000000;  -- bytes to which the log shrinks
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
 
 _COLUMNS = "(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
+# What a new file gets: tables, and the marks by which it is known as one of ours.
 TABLES = (
     # A key without a name was removed, and its entries are not free yet. A key expires by this machine's clock.
     "CREATE TABLE IF NOT EXISTS keys (id INTEGER PRIMARY KEY, name TEXT UNIQUE, expires REAL NOT NULL DEFAULT 9e99)",
@@ -62,6 +63,8 @@ TABLES = (
     f"CREATE TABLE IF NOT EXISTS entries {_COLUMNS} WITHOUT ROWID",
     # Entries of over 1 kB take a page of their own in a table without row ids: 3.4 kB for a text of 1.2 kB.
     f"CREATE TABLE IF NOT EXISTS texts {_COLUMNS}",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
 )
 
 
@@ -98,9 +101,8 @@ class SQLiteStore(Store):
             raise StoreUnavailable(
                 f"{self.location}: it was opened in another process: make and open a store in this one"
             )
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._thread, self._transact, step, reads)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._transact, step, reads)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged bytes
             raise self.explained(error) from error
 
@@ -348,8 +350,6 @@ class SQLiteFile:
             if found_version(sql, self.path) < VERSION:
                 for statement in TABLES:
                     sql.execute(statement)
-                sql.execute(f"PRAGMA application_id = {APPLICATION}")
-                sql.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check_version(self) -> None:
         # Read in one transaction, because another process may be making the tables now.

@@ -338,23 +338,19 @@ _PLAIN = {"db", "client_name", "username", "password"}
 _TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 
 
-def is_redis(url: str) -> bool:
-    """Return whether a url names a Redis: one server or a cluster."""
-    return url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))
-
-
 def store(value: Any) -> str:
     """Return the url of a store. The message of an error says what is allowed, and has no password."""
     url = str(value)
     scheme, separator, rest = url.partition("://")
-    if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis(url)):
+    is_redis = url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))  # one server or a cluster
+    if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis):
         raise ValueError(
             "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
             "redis+cluster://host:port,host:port"
         )
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError("a file is sqlite:///relative/file or sqlite:////absolute/file")
-    if not is_redis(url):
+    if not is_redis:
         return url
     has_form = _SERVER.fullmatch(url) or CLUSTER.fullmatch(url)
     if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):

@@ -116,8 +116,8 @@ class Job:
 
     def row_at(self, step: str, columns: str, address: int) -> Any:
         """Return columns of a table of a step, of the document that a task has stored at this address."""
-        query = f"SELECT {columns} WHERE address = ?"
-        return opened(self.file(step, address >> 32)).execute(query, (address,)).fetchone()
+        rows = opened(self.file(step, address >> 32))
+        return rows.execute(f"SELECT {columns} WHERE address = ?", (address,)).fetchone()
 
 
 # The run
