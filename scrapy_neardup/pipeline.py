@@ -86,10 +86,13 @@ class NearDupPipeline(Component):
         self._is_closed = False
         self._under_way = 0  # items
         self._freezes = not gc.get_freeze_count()
-        # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
-        crawler.signals.connect(self._close_detector, feed_exporter_closed)
-        crawler.signals.connect(self._engine_stopped, engine_stopped)
-        crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
+        for receiver, signal in (
+            # Feeds are stored after the pipelines are closed. Keep the detector open to note what is delivered.
+            (self._close_detector, feed_exporter_closed),
+            (self._engine_stopped, engine_stopped),
+            (self._log_run, engine_stopped),  # as the last thing: after Scrapy's stats
+        ):
+            crawler.signals.connect(receiver, signal)
 
     # From the start of the crawl to its end
 
@@ -142,7 +145,7 @@ class NearDupPipeline(Component):
             await self.announcer.finish()
         finally:
             await self.announcer.close()
-            if not self.fates.has_feeds:
+            if self.fates.exporter is None:
                 await self._close_detector()
         self.announcer.count_run()
 

@@ -40,10 +40,9 @@ class Announcer(Component):
         self._sending = asyncio.Lock()
         receivers = receivers_of(self.settings)
         if receivers and self.settings.action != "dry-run":
-            outbox = detector.stories.outbox
             report = partial(special_report, zone=self.settings.zone)
-            outbox.send_to(
-                {each.key: Sender(each, report, outbox.note_result) for each in receivers},
+            detector.stories.outbox.send_to(
+                {each.key: Sender(each, report, detector.stories.outbox.note_result) for each in receivers},
                 self.settings.events_levels,
                 self.settings.events_sections,
             )

@@ -166,9 +166,9 @@ class Batch(Part):
         for each in self.documents:
             if each.stored is not None:
                 each.candidates = [*{each.stored.match} - {each.key}]
-                continue
-            each.candidates = self._postings.find(each.near, self.policy.window)
-            each.posted = self._postings.post(each.near, each.key)
+            else:
+                each.candidates = self._postings.find(each.near, self.policy.window)
+                each.posted = self._postings.post(each.near, each.key)
 
     async def _read_candidates(self) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
@@ -252,7 +252,6 @@ class Batch(Part):
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            document = with_id(each.given, each.key.hex())
             # Of candidates, and of the documents kept instead of them.
             texts = {
                 key: text
@@ -260,6 +259,7 @@ class Batch(Part):
                 for key in (pair.key, pair.kept_key)
                 if (text := text_of(key, self.records, self._texts))
             }
+            document = with_id(each.given, each.key.hex())
             each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record

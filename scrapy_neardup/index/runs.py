@@ -207,8 +207,10 @@ class Runs(Part):
             return "lost"
         if record.life.state == "delivered":
             return "kept"
-        calls = [Call("HMGET", self.layout.asked(record.life.run), (bytes.fromhex(copy), b""))]
-        ((waiting, made),) = cast("list[list[bytes | None]]", await answers(client, calls))
+        (asked,) = await answers(
+            client, [Call("HMGET", self.layout.asked(record.life.run), (bytes.fromhex(copy), b""))]
+        )
+        waiting, made = cast("list[bytes | None]", asked)
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
         if waiting is not None or made is None:
             return "unknown"

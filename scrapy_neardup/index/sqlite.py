@@ -259,8 +259,9 @@ class SQLiteClient(Client):
     def _rows(self, key: str, more: str = "", *values: object) -> list[tuple[bytes, bytes]]:
         if (number := self._find(key)) is None:
             return []
-        query = f"SELECT field, value FROM {_table(key)} WHERE key = ? {more}"
-        return self._sql.execute(query, (number, *values)).fetchall()
+        return self._sql.execute(
+            f"SELECT field, value FROM {_table(key)} WHERE key = ? {more}", (number, *values)
+        ).fetchall()
 
     def _put(self, key: str, pairs: Sequence[tuple[bytes, bytes]], value: str = "excluded.value") -> None:
         """Write fields. ``value`` is what a field gets that is there already."""
@@ -271,16 +272,17 @@ class SQLiteClient(Client):
                 self.unlink(key)  # it may have expired
                 number = self._ids[key] = self._sql.execute("INSERT INTO keys (name) VALUES (?)", (key,)).lastrowid
             rows = ", ".join(["(?1, ?, ?)"] * len(pairs))
-            values = [number, *(each for pair in pairs for each in pair)]
             self._sql.execute(
                 f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows}"
                 f" ON CONFLICT (key, field) DO UPDATE SET value = {value}",
-                values,
+                [number, *(each for pair in pairs for each in pair)],
             )
 
     def hdel(self, key: str, *fields: Argument) -> None:
-        rows = [(self._find(key), as_bytes(field)) for field in fields]
-        self._sql.executemany(f"DELETE FROM {_table(key)} WHERE key = ? AND field = ?", rows)
+        self._sql.executemany(
+            f"DELETE FROM {_table(key)} WHERE key = ? AND field = ?",
+            [(self._find(key), as_bytes(field)) for field in fields],
+        )
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
         asked = [as_bytes(field) for field in fields]

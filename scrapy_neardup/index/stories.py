@@ -350,8 +350,8 @@ class Changes(Part):
     @reads
     async def newest(self, client: Client, most: int) -> tuple[list[StoryChange], str]:
         """Return the newest changes, and the cursor behind them."""
-        calls = [Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))]
-        (found,) = cast("list[list[Entry]]", await answers(client, calls))
+        call = Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))
+        (found,) = cast("list[list[Entry]]", await answers(client, [call]))
         return self._changes(found), _cursor(_BEGINNING, found[:1])
 
     def _changes(self, entries: list[Entry]) -> list[StoryChange]:

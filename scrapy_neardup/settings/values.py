@@ -21,7 +21,6 @@ from scrapy_neardup.evidence.likeness import SET_MEASURES
 from scrapy_neardup.evidence.sources import require_domain
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings.presets import option_name
-from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import without_password
 
 # The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
@@ -145,7 +144,6 @@ def list_of(kinds: type | UnionType, allowed: str, made: Callable[[list[Any]], A
     return check
 
 
-item_classes = list_of(str | type, "a list of item classes or of their import paths")
 sources = list_of(
     str, "a list of domains such as 'example.com'", lambda domains: frozenset(map(require_domain, domains))
 )
@@ -158,7 +156,7 @@ SECTIONS = (
 )
 
 
-def _some_of(*known: str) -> Check:
+def some_of(*known: str) -> Check:
     allowed = f"a list of {', '.join(map(repr, known))}"
 
     def made(names: list[str]) -> tuple[str, ...]:
@@ -167,10 +165,6 @@ def _some_of(*known: str) -> Check:
         return tuple(names)
 
     return list_of(str, allowed, made)
-
-
-sections = _some_of(*SECTIONS)
-levels = _some_of(*LEVELS)
 
 
 def field_names(value: Any) -> dict[str, str]:

@@ -116,8 +116,8 @@ class Job:
 
     def row_at(self, step: str, columns: str, address: int) -> Any:
         """Return columns of a table of a step, of the document that a task has stored at this address."""
-        rows = opened(self.file(step, address >> 32))
-        return rows.execute(f"SELECT {columns} WHERE address = ?", (address,)).fetchone()
+        query = f"SELECT {columns} WHERE address = ?"
+        return opened(self.file(step, address >> 32)).execute(query, (address,)).fetchone()
 
 
 # The run
@@ -270,7 +270,6 @@ def _unpack(packed: bytes) -> Any:
 
 def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path, Path]) -> Counter[str]:
     detector = NearDupDetector(job.settings, run="")
-    sketcher = detector.sketcher
     counts = Counter[str]()
     with PageReader(job.settings, 1) as reader:
         pages = documents_of(reader.read(_documents(files[0])), detector, job.now)
@@ -297,7 +296,7 @@ def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path
                     (source, int(document.seen_at), line, _pack((given, astuple(document))), packed),
                 )
     rows.executemany(
-        "INSERT INTO terms VALUES (?)", ((each.take_pending(),) for each in sketcher.all_frequencies.values())
+        "INSERT INTO terms VALUES (?)", ((each.take_pending(),) for each in detector.sketcher.all_frequencies.values())
     )
     return counts
 

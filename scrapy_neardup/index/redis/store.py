@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 
 CONNECTIONS = 3  # connections of a process: one for checks, one for stories, one for everything else
 
-_PORT = 6379
 _TLS_MENDS = (
     "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
 )
@@ -280,7 +279,7 @@ def connect(url: str, timeout: float) -> Redis:
     nodes = [parse_url(f"redis://{each}") for each in others]
     return RedisCluster.from_url(  # type: ignore[return-value]  # its commands are those of Redis
         f"{scheme}{login}{first}{rest}",
-        startup_nodes=[ClusterNode(each["host"], each.get("port", _PORT)) for each in nodes],
+        startup_nodes=[ClusterNode(each["host"], each.get("port", 6379)) for each in nodes],
         require_full_coverage=False,  # a window lives in one slot
         retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
         **options,

@@ -74,12 +74,11 @@ async def run(options: Options, values: Values) -> int:
     for each in checks:
         if options.json:
             print_json({"check": each.name, "state": each.state, "found": each.found, "mend": each.mend})
-            continue
-        # Lines break between words, so that a path stays whole.
-        state = each.state.upper().replace("OK", "ok")
-        print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
-        if each.mend:
-            print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
+        else:  # lines break between words, so that a path stays whole
+            state = each.state.upper().replace("OK", "ok")
+            print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
+            if each.mend:
+                print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
     return int(any(each.state == "failed" for each in checks))
 
 

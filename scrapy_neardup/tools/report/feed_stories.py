@@ -309,9 +309,8 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
     for report in sorted(reports, key=_time):
         sent[by_key.get(clean_name(report.get("story")))].append(report)
     for story in stories:
-        told = sent.get(story, [])
         pages = {row.url: row for row in reversed(story.told)}
-        signals = [_signal(each, pages) for each in told] or [*map(_signal_of_item, story.members)]
+        signals = [_signal(each, pages) for each in sent.get(story, [])] or [*map(_signal_of_item, story.members)]
         found = {(each.time, LEVELS.index(each.level), each.words): each for each in signals if each}
         story.signals = [found[key] for key in sorted(found)]
 

@@ -175,8 +175,9 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def inert_json(value: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def size_of(value: object) -> int:

@@ -258,7 +258,6 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     without_time = sum(row.time is None for row in rows)
     time_field = gathered.settings.item_fields["time"]
     in_field = f" in the field {time_field!r}" if time_field else ""
-    text_field = gathered.settings.item_fields["text"]
     recordings = " and ".join(path.name for path in gathered.documents)
     notes = {
         Note(
@@ -288,7 +287,7 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             ""
             if gathered.documents
             else "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
-            f"NEARDUP_ITEM_FIELDS names (now {text_field!r}).",
+            f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r}).",
         ): not has_texts,
         Note(
             f"{listed:,} of {len(gathered.rows):,} items are listed: stories with changed or dropped items come first,"
