@@ -43,10 +43,13 @@ class Addon:
             return
         # This keeps components that the settings name, or turn off with None. 10 is next to the engine, so that all
         # other spider middlewares change an item before this one sees it.
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
-        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
+        for name, component, order in (
+            ("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10),
+            ("ITEM_PIPELINES", CapturePipeline, 1),
+            ("ITEM_PIPELINES", NearDupPipeline, 300),
+            ("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1),
+        ):
+            settings.setdefault_in_component_priority_dict(name, component, order)
         settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
 
 

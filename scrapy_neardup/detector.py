@@ -13,7 +13,7 @@ from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.content.embedding import Embedding, shared_embedding
 from scrapy_neardup.content.extractors import extractor_identity
 from scrapy_neardup.content.urls import require_page, url_identity
-from scrapy_neardup.document import Document, Fingerprint, Verdict, unchecked
+from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain, source_of
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
@@ -220,7 +220,7 @@ class NearDupDetector:
         own: dict[Answer, Document] = {loop.create_future(): each for each in documents}
         for each, document in own.items():
             if not has_words(document.text):
-                each.set_result(unchecked("no-text"))
+                each.set_result(Verdict("unchecked", reason="no-text"))
         self._waiting |= own
         try:
             await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
@@ -249,7 +249,7 @@ class NearDupDetector:
 
     async def _check_group(self, group: Mapping[Answer, Document]) -> None:
         """Answer documents with their verdicts, which are ``unchecked`` if the store fails."""
-        verdicts = [unchecked("store-unavailable")] * len(group)
+        verdicts = [Verdict("unchecked", reason="store-unavailable")] * len(group)
         documents = [*group.values()]
         try:
             if self.embedding is not None:
@@ -334,13 +334,13 @@ class NearDupDetector:
         """Return the verdict on a document that is registered, with the event that it raised."""
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")
-            return unchecked("store-unavailable")
+            return Verdict("unchecked", reason="store-unavailable")
         verdict = checked.decision.verdict
         join = checked.decision.join
         if checked.decision.match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif checked.asks_other_run and self.delivery is not None:
-            self.delivery.asked.append(checked.id)
+            self.delivery.asked.append(checked.key.hex())
         if isinstance(checked.story, StoreError):
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
         if join is None or not isinstance(checked.story, Story):

@@ -179,8 +179,3 @@ def counted_names(verdict: Verdict) -> list[str]:
     if detail := verdict.kind or verdict.reason:
         return [verdict.status, f"{verdict.status}/{detail}"]
     return [verdict.status]
-
-
-def unchecked(reason: Reason) -> Verdict:
-    """Return the verdict for a document that cannot be judged."""
-    return Verdict("unchecked", reason=reason)

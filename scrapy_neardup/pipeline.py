@@ -23,7 +23,7 @@ from scrapy_neardup.crawl.component import (
 )
 from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.document import Document, Verdict, unchecked
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
@@ -86,10 +86,13 @@ class NearDupPipeline(Component):
         self._is_closed = False
         self._under_way = 0  # items
         self._freezes = not gc.get_freeze_count()
-        # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
-        crawler.signals.connect(self._close_detector, feed_exporter_closed)
-        crawler.signals.connect(self._engine_stopped, engine_stopped)
-        crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
+        for receiver, signal in (
+            # Feeds are stored after the pipelines are closed. Keep the detector open to note what is delivered.
+            (self._close_detector, feed_exporter_closed),
+            (self._engine_stopped, engine_stopped),
+            (self._log_run, engine_stopped),  # as the last thing: after Scrapy's stats
+        ):
+            crawler.signals.connect(receiver, signal)
 
     # From the start of the crawl to its end
 
@@ -142,7 +145,7 @@ class NearDupPipeline(Component):
             await self.announcer.finish()
         finally:
             await self.announcer.close()
-            if not self.fates.has_feeds:
+            if self.fates.exporter is None:
                 await self._close_detector()
         self.announcer.count_run()
 
@@ -237,9 +240,9 @@ class NearDupPipeline(Component):
                 found = PendingDocument(document, None, self.fates.finish)
             elif problem := _missing_text(page, is_of_page=is_of_page):
                 self.summary.miss_text(adapter, problem)
-                return unchecked("no-text")
+                return Verdict("unchecked", reason="no-text")
             elif not page.text.strip():
-                return unchecked(page.reason)
+                return Verdict("unchecked", reason=page.reason)
             else:
                 if page.document is None:
                     document = self._document(adapter, page.text, page, is_of_page=True)
@@ -253,13 +256,12 @@ class NearDupPipeline(Component):
             return found.verdict
         except Exception as error:
             self.log_fault(error, "An item")
-            return unchecked("internal-error")
+            return Verdict("unchecked", reason="internal-error")
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         fields = self.settings.item_fields
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        own_language = language_code(name_of(adapter, fields["language"]))
         url = self._url(adapter, page)
         head = PageHead()
         canonical = ""
@@ -273,7 +275,7 @@ class NearDupPipeline(Component):
             title=text_of(adapter, fields["title"]) or (page.head.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,
-            language=own_language or head.language,
+            language=language_code(name_of(adapter, fields["language"])) or head.language,
             section="\n".join((text_of(adapter, fields["section"]), head.section)),
             publisher=name_of(adapter, fields["publisher"]),
             site_name=head.site_name,
@@ -315,7 +317,7 @@ class NearDupPipeline(Component):
         except Exception as error:
             if not self.summary.late:
                 self.log_fault(error, pending.document.url or "An item")
-            return unchecked("internal-error")
+            return Verdict("unchecked", reason="internal-error")
 
     async def _judge_until_match_is_kept(self, document: PendingDocument, verdict: Verdict) -> Verdict:
         """Return the verdict that holds when the item of the match has left the pipelines.

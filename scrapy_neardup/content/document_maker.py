@@ -9,6 +9,7 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
+from importlib import import_module
 from reprlib import repr as shown
 from typing import Any
 
@@ -218,11 +219,9 @@ def _zone(name: str | None, offset: int | None) -> timezone | None:
 @cache
 def _library() -> Any:
     """Return CLD2, or None where nobody has built it: then only what pages declare is known."""
-    try:
-        import pycld2
-    except ImportError:
-        return None
-    return pycld2
+    with suppress(ImportError):
+        return import_module("pycld2")
+    return None
 
 
 def language_of(title: str, text: str, declared: str) -> str:

@@ -131,8 +131,7 @@ def extract_with_resiliparse(html: str, url: str) -> str:
     from scrapy_neardup.content.whole_text import whole_text
 
     def extract(html: str) -> str:
-        closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
-        text: str = extract_plain_text(closed, main_content=True, alt_texts=False)
+        text: str = extract_plain_text(_SELF_CLOSING.sub(r"<\1\2></\1>", html), main_content=True, alt_texts=False)
         if count_words(text[:_ENOUGH]) >= _FEWEST_WORDS or count_words(text) >= _FEWEST_WORDS:
             return text
         return max(text, _trafilatura(html, url), key=count_words)

@@ -150,8 +150,8 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
     from w3lib.encoding import html_body_declared_encoding, read_bom, resolve_encoding, to_unicode
 
     by_mark, mark = read_bom(body)
-    declared = encoding or html_body_declared_encoding(body) or ""
-    known = resolve_encoding(declared)  # the name as browsers understand it
+    # The name as browsers understand it.
+    known = resolve_encoding(encoding or html_body_declared_encoding(body) or "")
     if known in _REFUSED or (known and not codecs.lookup(known)._is_text_encoding):
         known = None
     name = by_mark or known or guess_encoding(body)

@@ -29,7 +29,6 @@ from scrapy_neardup.settings.values import load_callable
 
 PAGE = b"p"
 TEXTS = b"t"
-READY = b"+"
 
 # Its arguments are the import path of the parent, and the options. ``multiprocessing`` would import the user's script,
 # and crawl a second time if that has no ``if __name__ == "__main__"``.
@@ -117,7 +116,7 @@ def main() -> None:
         return [encode(checked_text(extract(html, decode(url))))]
 
     try:
-        send(answers, READY)
+        send(answers, b"ready")
         while True:
             request = receive(requests)
             _set_alarm(2 * options.timeout + 10)
@@ -234,13 +233,12 @@ class WorkerProcess:
         Raise ExtractionError if the worker fails, ends or takes too long.
         """
         self._requests_left -= 1
-        timeout = self._options.timeout
         start = time.monotonic()
-        self.deadline = start + timeout
+        self.deadline = start + self._options.timeout
         try:
             with suppress(OSError):  # a worker that is gone gives no answer
                 send(self._pipes[0], *request)
-            header, *answer = self._receive(self._options.too_slow.format(seconds=timeout))
+            header, *answer = self._receive(self._options.too_slow.format(seconds=self._options.timeout))
         finally:
             self.seconds = self.cpu_seconds = time.monotonic() - start
         error, self.seconds, self.cpu_seconds = json.loads(header)
@@ -284,9 +282,9 @@ class WorkerProcess:
             return
         if sys.platform == "win32":
             self._process.kill()
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> int | None:
         """Kill the process, close its pipes, and return its exit status, None if it hangs in a system call.

@@ -40,10 +40,9 @@ class Announcer(Component):
         self._sending = asyncio.Lock()
         receivers = receivers_of(self.settings)
         if receivers and self.settings.action != "dry-run":
-            outbox = detector.stories.outbox
             report = partial(special_report, zone=self.settings.zone)
-            outbox.send_to(
-                {each.key: Sender(each, report, outbox.note_result) for each in receivers},
+            detector.stories.outbox.send_to(
+                {each.key: Sender(each, report, detector.stories.outbox.note_result) for each in receivers},
                 self.settings.events_levels,
                 self.settings.events_sections,
             )
@@ -341,8 +340,10 @@ class RunSummary:
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         settings = self._settings
         judged = self._counts["checked"]
-        counts = {name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS}
-        counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
+        counts = {
+            **{name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS},
+            **{name: self.problems[name] for name in _WITHOUT_TEXT},
+        }
         if self._counts["unchecked/no-text"] < _NOTABLE * judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
         if (revisits := self._counts["duplicate/revisit"]) >= _FEWEST_REVISITS:

@@ -172,8 +172,8 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
 
     A tag that does not apply is None: a CSV feed takes its columns from the first item.
     """
-    tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
-    tags |= {
+    tags = {
+        **{tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS},
         "neardup_original": verdict.original_url or verdict.original,
         "neardup_match": verdict.match_url or verdict.match,
         "neardup_changes": "; ".join(verdict.changes) or None,

@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 
 _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
-_PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 
 KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
@@ -141,7 +140,8 @@ class JsonLinesFeed:
                 os.umask(mask)
             logger.info("%s: lines are written to %s", self._setting, self._shown_uri)
             if self._is_packed:
-                self._gzip = gzip.GzipFile("", "wb", _PACKING_LEVEL, self._file)
+                # 30 us a document, and a quarter of its bytes.
+                self._gzip = gzip.GzipFile("", "wb", compresslevel=1, fileobj=self._file)
         return self._gzip or self._file
 
 
@@ -217,6 +217,7 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
+    said = {"section": document.section, "publisher": document.publisher}
     row: dict[str, Any] = {
         "id": document.id,
         "url": document.url,
@@ -224,9 +225,8 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
         "time": datetime.fromtimestamp(document.seen_at, timezone.utc).isoformat(),
         "language": document.language,
         "text": document.text[:MOST_CHARACTERS],
+        **{name: value for name, value in said.items() if value},
     }
-    said = {"section": document.section, "publisher": document.publisher}
-    row |= {name: value for name, value in said.items() if value}
     if canonical not in ("", document.url):
         row["canonical"] = canonical
     if not url_is_own:

@@ -34,15 +34,13 @@ class ItemFates(Component):
         super().__init__(crawler)
         self.run = run
         self._problems = problems
-        by_feeds = self.settings.delivered == "stored"  # else items are delivered when they are scraped
         # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
         exporters = (
             each
             for each in getattr(crawler.extensions, "middlewares", ())
-            if by_feeds and isinstance(each, FeedExporter)
+            if self.settings.delivered == "stored" and isinstance(each, FeedExporter)
         )
-        self._exporter = next(exporters, None)
-        self.has_feeds = self._exporter is not None
+        self.exporter = next(exporters, None)  # None if items are delivered when they are scraped
         self._files: dict[FeedSlot, FeedFile] = {}
         self._accepted: list[FeedFile] = []  # those that the newest item
         self.documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
@@ -50,10 +48,13 @@ class ItemFates(Component):
         self._lost: deque[str] = deque(maxlen=_MOST_LOST)
         run.is_kept = lambda document: document not in self._fates and document not in self._lost
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
-        crawler.signals.connect(self._item_scraped, signals.item_scraped)
-        crawler.signals.connect(self._item_lost, signals.item_dropped)
-        crawler.signals.connect(self._item_lost, signals.item_error)
-        crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
+        for receiver, signal in (
+            (self._item_scraped, signals.item_scraped),
+            (self._item_lost, signals.item_dropped),
+            (self._item_lost, signals.item_error),
+            (self._slot_closed, signals.feed_slot_closed),
+        ):
+            crawler.signals.connect(receiver, signal)
 
     def add_item(self, document: PendingDocument) -> None:
         """Follow one more item of this document until it is delivered or lost."""
@@ -93,8 +94,10 @@ class ItemFates(Component):
 
     def _watch_files(self) -> None:
         """Note the files that feeds have open now, before the next item may close one."""
-        slots = self._exporter.slots if self._exporter else ()
-        self._files |= {slot: FeedFile(slot, self._accepted) for slot in slots if slot not in self._files}
+        if self.exporter is not None:
+            self._files |= {
+                slot: FeedFile(slot, self._accepted) for slot in self.exporter.slots if slot not in self._files
+            }
 
     async def _item_scraped(self) -> None:
         grown = {file for file in self._accepted if file.has_item()}
@@ -110,7 +113,7 @@ class ItemFates(Component):
             )
         if (document := current_item.get().take_document()) is None:
             return
-        if not is_missing and (grown or not self.has_feeds):
+        if not is_missing and (grown or self.exporter is None):
             document.is_kept = True
             document.files |= grown
             self._decide(document, "kept")

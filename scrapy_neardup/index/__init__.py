@@ -94,14 +94,11 @@ def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeo
     """Return the index that a url names, not opened yet. Raise SettingsError if the url names none."""
     NearDupSettings.from_mapping({"NEARDUP_STORE": url})  # the constructor of settings checks nothing
     scheme, _, rest = url.partition("://")
-    store: Store
     if scheme in ("memory", "sqlite"):
         from scrapy_neardup.index.sqlite import SQLiteStore
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
-        store = SQLiteStore(rest[1:], timeout)
-    else:
-        from scrapy_neardup.index.redis.store import RedisStore
+        return Index(SQLiteStore(rest[1:], timeout), namespace, config, judge)
+    from scrapy_neardup.index.redis.store import RedisStore
 
-        store = RedisStore(url, timeout)
-    return Index(store, namespace, config, judge)
+    return Index(RedisStore(url, timeout), namespace, config, judge)

@@ -64,13 +64,11 @@ class CheckedDocument:
 
     @property
     def key(self) -> bytes:
-        """The key under which the document is registered. As long as it has no match it is its own original."""
-        return self.record.original
+        """The key under which the document is registered: its own, or if another has that, the next that is free.
 
-    @property
-    def id(self) -> str:
-        """The same as an id: that of the document, or if another has that, the next that is free."""
-        return self.key.hex()
+        As long as it has no match it is its own original.
+        """
+        return self.record.original
 
     @property
     def is_done(self) -> bool:
@@ -155,8 +153,7 @@ class Batch(Part):
         if stored is None or stored.life.state == "withdrawn" or (stored.text_hash, stored.url_hash) != own:
             return False
         # Only a document with a match needs ``tells_title``, not stored. A wall has one, but a story of its own.
-        has_own_story = stored.story == new.key
-        new.stored = replace(stored, tells_title=not has_own_story, is_boilerplate=new.record.is_boilerplate)
+        new.stored = replace(stored, tells_title=stored.story != new.key, is_boilerplate=new.record.is_boilerplate)
         return True
 
     # 3. Find the candidates
@@ -169,9 +166,9 @@ class Batch(Part):
         for each in self.documents:
             if each.stored is not None:
                 each.candidates = [*{each.stored.match} - {each.key}]
-                continue
-            each.candidates = self._postings.find(each.near, self.policy.window)
-            each.posted = self._postings.post(each.near, each.key)
+            else:
+                each.candidates = self._postings.find(each.near, self.policy.window)
+                each.posted = self._postings.post(each.near, each.key)
 
     async def _read_candidates(self) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
@@ -255,7 +252,6 @@ class Batch(Part):
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
             pairs = self._update_pairs(each)
-            document = with_id(each.given, each.id)
             # Of candidates, and of the documents kept instead of them.
             texts = {
                 key: text
@@ -263,6 +259,7 @@ class Batch(Part):
                 for key in (pair.key, pair.kept_key)
                 if (text := text_of(key, self.records, self._texts))
             }
+            document = with_id(each.given, each.key.hex())
             each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record

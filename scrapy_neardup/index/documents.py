@@ -97,8 +97,7 @@ class Documents(Part):
     async def records_of(self, client: Client, keys: Iterable[bytes]) -> Records:
         """Return the records of documents, without those that are gone or withdrawn."""
         calls = calls_by_slice(self.layout.records, keys)
-        found = values_by_slice(calls, await answers(client, calls))
-        return dict(_present((key, packed) for key, packed in found if packed is not None))
+        return dict(_present(values_by_slice(calls, await answers(client, calls))))
 
     @reads
     async def are_any(self, client: Client, second: int) -> bool:
@@ -120,10 +119,10 @@ class Documents(Part):
         return (await self.partition.texts(client, {record.text_at})).get(record.text_at)
 
 
-def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Record]]:
-    """Yield the records among packed ones, without those that are damaged or withdrawn."""
+def _present(found: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, Record]]:
+    """Yield the records among packed ones, without those that are gone, damaged or withdrawn."""
     for key, packed in found:
-        record = read_record(packed)
+        record = read_record(packed or b"")
         if record is not None and record.life.state != "withdrawn":
             yield key, record
 

@@ -6,7 +6,7 @@ has it in hand dies, another one with this receiver takes it over.
 
 import struct
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -42,8 +42,8 @@ MOST_TAKEN_OVER = 64
 # How many events on their way are kept, counted for each receiver. Further ones cannot be taken over.
 MOST_WAITING = 10_000
 
+# An event on its way to one receiver: the token of its claim, and the key of the receiver.
 Entry = tuple[str, bytes]
-"""An event on its way to one receiver: the token of its claim, and the key of the receiver."""
 
 _SECONDS = struct.Struct(">2I")
 
@@ -98,24 +98,24 @@ class Events(Part):
         if claim.level == "ended" and counters.sources:
             oldest = counters.newest_source - ENDED_SECONDS
             old = [each for each, sources in _by_newest(ended) if sources[-1][0] < oldest]
-            writes += [Call("HDEL", self.layout.ended, old)] if old else []
-            writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
-            writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
+            writes += [
+                *(Call("HDEL", self.layout.ended, (each,)) for each in old),
+                Call("HSET", self.layout.ended, (key, counters.sources)),
+                Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)),
+            ]
         if claim.token and cast("int", waiting) < MOST_WAITING:
             packed = pack_claim(Heartbeats.of(0, clock).now // 1000, claim)
-            writes += [Call("HSET", outbox, (_field((claim.token, key)), packed)) for key in claim.receivers]
-            writes.append(Call("EXPIRE", outbox, (2 * self.policy.window,)))
+            writes += [
+                *(Call("HSET", outbox, (_field((claim.token, key)), packed)) for key in claim.receivers),
+                Call("EXPIRE", outbox, (2 * self.policy.window,)),
+            ]
         await swap(client, {self.layout.story(key): story.version}, writes)
         return _granted(claim, story)
 
     @swaps
     async def confirm(self, client: Client, entries: Iterable[Entry]) -> None:
         """Forget these events on their way: their receivers have them, or will never take them."""
-        await self._forget(client, [*map(_field, entries)])
-
-    async def _forget(self, client: Client, fields: Sequence[bytes]) -> None:
-        if fields:
-            await answers(client, [Call("HDEL", self.layout.outbox, fields)])
+        await answers(client, [Call("HDEL", self.layout.outbox, (_field(each),)) for each in entries])
 
     @swaps
     async def take_over(
@@ -154,7 +154,7 @@ class Events(Part):
                 taken_over.append(_granted(claim, story))
             if len(taken_over) == MOST_TAKEN_OVER:
                 break
-        await self._forget(client, gone)
+        await answers(client, [Call("HDEL", self.layout.outbox, (field,)) for field in gone])
         return taken_over
 
     def _read_waiting(self, field: bytes, packed: bytes, now: int) -> tuple[int, Claim | None]:
@@ -215,8 +215,7 @@ class Events(Part):
         Owners are given as ``owner_in`` packs them. They are forgotten ``ENDED_SECONDS`` after they printed last. Of
         each language ``MOST_OWNERS`` are kept.
         """
-        (answer,) = await answers(client, [Call("HGETALL", self.layout.owners)])
-        stored = cast("dict[bytes, bytes]", answer)
+        (stored,) = cast("list[dict[bytes, bytes]]", await answers(client, [Call("HGETALL", self.layout.owners)]))
         known = {key: _SECONDS.unpack(packed) for key, packed in stored.items() if len(packed) == _SECONDS.size}
         known = {key: seconds for key, seconds in known.items() if seconds[1] >= now - ENDED_SECONDS}
         counts = Counter(map(language_of_owner, known))
@@ -228,9 +227,9 @@ class Events(Part):
                 first, last = known.get(key, (now, now))
                 known[key] = min(first, now), max(last, now)
                 written += [key, _SECONDS.pack(*known[key])]
-        writes = [Call("HSET", self.layout.owners, written)] if written else []
-        if gone := [key for key in stored if key not in known]:
-            writes.append(Call("HDEL", self.layout.owners, gone))
+        writes = [Call("HDEL", self.layout.owners, (key,)) for key in stored if key not in known]
+        if written:
+            writes.append(Call("HSET", self.layout.owners, written))
         if writes:
             await answers(client, [*writes, Call("EXPIRE", self.layout.owners, (ENDED_SECONDS,))])
         return known
@@ -255,6 +254,7 @@ def _is_free(claim: Claim, beats: Heartbeats, *, is_old: bool) -> bool:
 
 def _by_newest(ended: object) -> list[tuple[bytes, EventSources]]:
     """Return the sources of events that have ended, by story, in the order of their newest source."""
-    fields = cast("dict[bytes, bytes]", ended)
-    found = [(key, sources) for key, packed in fields.items() if (sources := read_sources(packed))]
+    found = [
+        (key, sources) for key, packed in cast("dict[bytes, bytes]", ended).items() if (sources := read_sources(packed))
+    ]
     return sorted(found, key=lambda each: (each[1][-1][0], each[0]))

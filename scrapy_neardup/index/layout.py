@@ -196,10 +196,6 @@ class KeyName(NamedTuple):
         kind, _, detail = ending.partition(":")
         return cls(name, namespace, config, kind, detail)
 
-    @property
-    def prefix(self) -> str:
-        return f"{{neardup:{self.namespace}:{self.config}}}"
-
 
 ALL_NAMESPACES = "{neardup:"  # how the keys of all namespaces begin
 
@@ -226,7 +222,6 @@ class Partition:
         self.store = store
         self.layout = layout
         self.judge = judge
-        self.policy = judge.policy
         self.run = 0
         self._warned: set[str] = set()
 
@@ -258,7 +253,7 @@ class Part:
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.layout = partition.layout
-        self.policy = partition.policy
+        self.policy = partition.judge.policy
 
 
 S = TypeVar("S", bound=Part)

@@ -9,7 +9,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -44,13 +44,18 @@ USABLE = (
     " another file"
 )
 _POLL = 0.001  # seconds
-_CACHE_KB = 16_000
-_CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
-_LOG_BYTES = 32_000_000  # the log shrinks to this size
+# A power cut may lose the last checks, not the file. A crash of the process loses nothing.
+_PRAGMAS = """
+PRAGMA synchronous = NORMAL;
+PRAGMA cache_size = -16000;  -- kB
+PRAGMA wal_autocheckpoint = 8000;  -- pages, 32 MB of the log: pages that change often are written to the file once
+PRAGMA journal_size_limit = 32000000;  -- bytes to which the log shrinks
+"""
 # Words in errors about a file that may be in order: it cannot be used now.
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
 
 _COLUMNS = "(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
+# What a new file gets: tables, and the marks by which it is known as one of ours.
 TABLES = (
     # A key without a name was removed, and its entries are not free yet. A key expires by this machine's clock.
     "CREATE TABLE IF NOT EXISTS keys (id INTEGER PRIMARY KEY, name TEXT UNIQUE, expires REAL NOT NULL DEFAULT 9e99)",
@@ -58,6 +63,8 @@ TABLES = (
     f"CREATE TABLE IF NOT EXISTS entries {_COLUMNS} WITHOUT ROWID",
     # Entries of over 1 kB take a page of their own in a table without row ids: 3.4 kB for a text of 1.2 kB.
     f"CREATE TABLE IF NOT EXISTS texts {_COLUMNS}",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
 )
 
 
@@ -94,9 +101,8 @@ class SQLiteStore(Store):
             raise StoreUnavailable(
                 f"{self.location}: it was opened in another process: make and open a store in this one"
             )
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._thread, self._transact, step, reads)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._transact, step, reads)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged bytes
             raise self.explained(error) from error
 
@@ -177,7 +183,8 @@ class SQLiteClient(Client):
         for shard, gone in new.gone:
             kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
             self.hset(own, shard, b"".join(kept))
-        self.append(own, new.added)
+        # SQLite calls what it appends a text, whatever its bytes.
+        self._put(own, new.added, "CAST(value || excluded.value AS BLOB)")
         self.hset(own, "bits", bits, "version", new.version)
         return True
 
@@ -242,10 +249,6 @@ class SQLiteClient(Client):
                     return
             self._sql.execute("DELETE FROM keys WHERE id = ?", key)
 
-    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        # SQLite calls what it appends a text, whatever its bytes.
-        self._put(key, list(pairs), "CAST(value || excluded.value AS BLOB)")
-
     def _find(self, key: str) -> int | None:
         """Return the number of a key, None if there is no such key."""
         if key not in self._ids:
@@ -256,8 +259,9 @@ class SQLiteClient(Client):
     def _rows(self, key: str, more: str = "", *values: object) -> list[tuple[bytes, bytes]]:
         if (number := self._find(key)) is None:
             return []
-        query = f"SELECT field, value FROM {_table(key)} WHERE key = ? {more}"
-        return self._sql.execute(query, (number, *values)).fetchall()
+        return self._sql.execute(
+            f"SELECT field, value FROM {_table(key)} WHERE key = ? {more}", (number, *values)
+        ).fetchall()
 
     def _put(self, key: str, pairs: Sequence[tuple[bytes, bytes]], value: str = "excluded.value") -> None:
         """Write fields. ``value`` is what a field gets that is there already."""
@@ -268,16 +272,17 @@ class SQLiteClient(Client):
                 self.unlink(key)  # it may have expired
                 number = self._ids[key] = self._sql.execute("INSERT INTO keys (name) VALUES (?)", (key,)).lastrowid
             rows = ", ".join(["(?1, ?, ?)"] * len(pairs))
-            values = [number, *(each for pair in pairs for each in pair)]
             self._sql.execute(
                 f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows}"
                 f" ON CONFLICT (key, field) DO UPDATE SET value = {value}",
-                values,
+                [number, *(each for pair in pairs for each in pair)],
             )
 
     def hdel(self, key: str, *fields: Argument) -> None:
-        rows = [(self._find(key), as_bytes(field)) for field in fields]
-        self._sql.executemany(f"DELETE FROM {_table(key)} WHERE key = ? AND field = ?", rows)
+        self._sql.executemany(
+            f"DELETE FROM {_table(key)} WHERE key = ? AND field = ?",
+            [(self._find(key), as_bytes(field)) for field in fields],
+        )
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
         asked = [as_bytes(field) for field in fields]
@@ -342,17 +347,11 @@ class SQLiteFile:
         # Check this before anything is written, so that a file of another program stays as it is.
         self._when_free(self._check_version)
         self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
-        # Safe against a crash of the process; a power cut may lose the last checks, not the file.
-        sql.execute("PRAGMA synchronous = NORMAL")
-        sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-        sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        sql.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+        sql.executescript(_PRAGMAS)
         with self.transaction(writes=True):
             if found_version(sql, self.path) < VERSION:
                 for statement in TABLES:
                     sql.execute(statement)
-                sql.execute(f"PRAGMA application_id = {APPLICATION}")
-                sql.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check_version(self) -> None:
         # Read in one transaction, because another process may be making the tables now.

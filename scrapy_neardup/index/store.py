@@ -206,12 +206,9 @@ class Breaker:
 
     def failed(self, error: Exception, documents: int = 1, *, is_known: bool = False) -> None:
         """Note a failure. Log the first one, unless the caller tells the user of it (``is_known``)."""
-        if not self.is_open:
-            if not is_known:
-                logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
-            self._pause = 0.5
-        else:
-            self._pause = min(2 * self._pause, 15.0)
+        if not self.is_open and not is_known:
+            logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
+        self._pause = min(max(0.5, 2 * self._pause), 15.0)
         self._missed += documents
         self._retry_at = self._clock() + self._pause
 

@@ -171,12 +171,16 @@ class Stories(Part):
             fields += "told", pack_told(story.told)
         writes = [Call("HSET", name, fields)]
         if counters.is_open:
-            writes.append(Call("HSET", self.layout.events, (story.key, b"")))
-            writes.append(Call("EXPIRE", self.layout.events, (2 * self.policy.window,)))
+            writes += [
+                Call("HSET", self.layout.events, (story.key, b"")),
+                Call("EXPIRE", self.layout.events, (2 * self.policy.window,)),
+            ]
         elif story.was_open:
             writes.append(Call("HDEL", self.layout.events, (story.key,)))
         story.was_open = counters.is_open
-        return [*writes, Call("EXPIRE", name, (seconds,))] if seconds else writes
+        if seconds:
+            writes.append(Call("EXPIRE", name, (seconds,)))
+        return writes
 
 
 def new_states(story: StoredStory, before: int) -> list[StoryChange]:
@@ -346,9 +350,9 @@ class Changes(Part):
     @reads
     async def newest(self, client: Client, most: int) -> tuple[list[StoryChange], str]:
         """Return the newest changes, and the cursor behind them."""
-        (found,) = await answers(client, [Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))])
-        entries = cast("list[Entry]", found)
-        return self._changes(entries), _cursor(_BEGINNING, entries[:1])
+        call = Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))
+        (found,) = cast("list[list[Entry]]", await answers(client, [call]))
+        return self._changes(found), _cursor(_BEGINNING, found[:1])
 
     def _changes(self, entries: list[Entry]) -> list[StoryChange]:
         changes = [change for _, entry in entries if (change := read_change(entry.get(LOGGED, b"")))]

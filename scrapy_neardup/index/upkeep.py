@@ -156,7 +156,10 @@ def _forget_members(
     going = [key for key, packed in members.items() if key in gone or selection.takes_member(key, packed)]
     first = bytes.fromhex(story.detail)
     if first in gone and len(going) == len(members):
-        return [Call("UNLINK", story.name), Call("HDEL", f"{story.prefix}:events", (first,))]
+        return [
+            Call("UNLINK", story.name),
+            Call("HDEL", story.name.replace(f":story:{story.detail}", ":events"), (first,)),
+        ]
     calls = [Call("HDEL", story.name, (each,)) for each in going]
     with suppress(StoreError):
         ledger = read_ledger(fields.get(b"ledger"))

@@ -213,7 +213,7 @@ class NearDupSettings:
 
     item_classes: tuple[str | type, ...] = setting(
         (),
-        values.item_classes,
+        values.list_of(str | type, "a list of item classes or of their import paths"),
         """The only item classes (or import paths of classes) that are judged. Others pass unchanged. An empty list
         means all.""",
     )
@@ -361,14 +361,14 @@ class NearDupSettings:
 
     events_levels: tuple[str, ...] = setting(
         LEVELS,
-        values.levels,
+        values.some_of(*LEVELS),
         """Which levels the webhook, the services and the Atom file get, such as ``["breaking"]``. The feed of JSON
         lines and the signal get all.""",
     )
 
     events_sections: tuple[str, ...] = setting(
         values.SECTIONS,
-        values.sections,
+        values.some_of(*values.SECTIONS),
         """Of which sections these receivers get events. They also get events without a section.
 
         The section is the commonest that the pages name, or their addresses, such as ``/deportes/``.

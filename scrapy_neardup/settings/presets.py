@@ -58,8 +58,8 @@ class Preset:
         of this package never read each other's records. ``embedder`` names the model that vectors are made by, if any.
         ``extractor`` names what made the texts: a page that another version has read would look changed.
         """
-        decisive = {name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS}
-        decisive |= {
+        decisive = {
+            **{name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS},
             "normaliser": NORMALISER,
             "by_source": by_source,
             "records": records,

@@ -21,7 +21,6 @@ from scrapy_neardup.evidence.likeness import SET_MEASURES
 from scrapy_neardup.evidence.sources import require_domain
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings.presets import option_name
-from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import without_password
 
 # The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
@@ -145,7 +144,6 @@ def list_of(kinds: type | UnionType, allowed: str, made: Callable[[list[Any]], A
     return check
 
 
-item_classes = list_of(str | type, "a list of item classes or of their import paths")
 sources = list_of(
     str, "a list of domains such as 'example.com'", lambda domains: frozenset(map(require_domain, domains))
 )
@@ -158,7 +156,7 @@ SECTIONS = (
 )
 
 
-def _some_of(*known: str) -> Check:
+def some_of(*known: str) -> Check:
     allowed = f"a list of {', '.join(map(repr, known))}"
 
     def made(names: list[str]) -> tuple[str, ...]:
@@ -167,10 +165,6 @@ def _some_of(*known: str) -> Check:
         return tuple(names)
 
     return list_of(str, allowed, made)
-
-
-sections = _some_of(*SECTIONS)
-levels = _some_of(*LEVELS)
 
 
 def field_names(value: Any) -> dict[str, str]:
@@ -338,23 +332,19 @@ _PLAIN = {"db", "client_name", "username", "password"}
 _TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 
 
-def is_redis(url: str) -> bool:
-    """Return whether a url names a Redis: one server or a cluster."""
-    return url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))
-
-
 def store(value: Any) -> str:
     """Return the url of a store. The message of an error says what is allowed, and has no password."""
     url = str(value)
     scheme, separator, rest = url.partition("://")
-    if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis(url)):
+    is_redis = url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))  # one server or a cluster
+    if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis):
         raise ValueError(
             "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
             "redis+cluster://host:port,host:port"
         )
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError("a file is sqlite:///relative/file or sqlite:////absolute/file")
-    if not is_redis(url):
+    if not is_redis:
         return url
     has_form = _SERVER.fullmatch(url) or CLUSTER.fullmatch(url)
     if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):

@@ -270,7 +270,6 @@ def _unpack(packed: bytes) -> Any:
 
 def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path, Path]) -> Counter[str]:
     detector = NearDupDetector(job.settings, run="")
-    sketcher = detector.sketcher
     counts = Counter[str]()
     with PageReader(job.settings, 1) as reader:
         pages = documents_of(reader.read(_documents(files[0])), detector, job.now)
@@ -297,7 +296,7 @@ def read_file(job: Job, rows: sqlite3.Connection, number: int, files: tuple[Path
                     (source, int(document.seen_at), line, _pack((given, astuple(document))), packed),
                 )
     rows.executemany(
-        "INSERT INTO terms VALUES (?)", ((each.take_pending(),) for each in sketcher.all_frequencies.values())
+        "INSERT INTO terms VALUES (?)", ((each.take_pending(),) for each in detector.sketcher.all_frequencies.values())
     )
     return counts
 
@@ -485,4 +484,6 @@ def _parts_if_dropped(judge: Judge, parts: int, share: float | None, is_guarded:
     if share is None or (is_guarded and parts < WHOLE_TEXT):
         return None
     share *= parts / WHOLE_TEXT
-    return judge.policy.held_parts(share) if share >= judge.policy.drop_share else None
+    if share < judge.policy.drop_share:
+        return None
+    return judge.policy.held_parts(share)

@@ -95,11 +95,11 @@ async def test_two_documents_with_one_id_are_two_documents(index: Index, number:
     first = await checked(index, fire.fingerprint, _in_one_second(fire, number))
     second = await checked(index, storm.fingerprint, _in_one_second(storm, number))
     assert (first.decision.match, second.decision.match) == (None, None)
-    assert (first.id, second.id) == (f"{SECOND}{number:08x}", f"{SECOND}{(number + 1) % (1 << 32):08x}")
+    assert (first.key.hex(), second.key.hex()) == (f"{SECOND}{number:08x}", f"{SECOND}{(number + 1) % (1 << 32):08x}")
     for article, each in ((fire, first), (storm, second)):
         copy = await check(index, article.copy(at=HOUR, url="https://c.example/"))
-        assert (copy.original, copy.url) == (each.id, article.url)
-        assert (await checked(index, article.fingerprint, _in_one_second(article, number))).id == each.id
+        assert (copy.original, copy.url) == (each.key.hex(), article.url)
+        assert (await checked(index, article.fingerprint, _in_one_second(article, number))).key == each.key
 
 
 async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url: str, namespace: str) -> None:

@@ -199,7 +199,7 @@ async def story_of(index: Index, article: Article) -> tuple[str, str | None]:
 
 
 async def decision_on(index: Index, article: Article) -> Decision:
-    return DECISIONS[(await checked(index, article.fingerprint, article.document)).id]
+    return DECISIONS[(await checked(index, article.fingerprint, article.document)).key.hex()]
 
 
 # Members of stories and the joins that bring them

@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 
 CONNECTIONS = 3  # connections of a process: one for checks, one for stories, one for everything else
 
-_PORT = 6379
 _TLS_MENDS = (
     "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
 )
@@ -139,8 +138,12 @@ class RedisClient(Client):
 
     async def names(self, beginning: str) -> list[str]:
         escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in beginning)
-        found = self.redis.scan_iter(match=f"{escaped}*", count=_AT_ONCE)
-        return sorted({cast("bytes", name).decode("utf-8", "replace") async for name in found})
+        return sorted(
+            {
+                cast("bytes", name).decode("utf-8", "replace")
+                async for name in self.redis.scan_iter(match=f"{escaped}*", count=_AT_ONCE)
+            }
+        )
 
     async def fields(self, key: str) -> dict[bytes, bytes]:
         return {field: value async for field, value in self.redis.hscan_iter(key, count=_AT_ONCE)}
@@ -190,9 +193,13 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     else:
         shards, added = zip(*new.added, strict=True) if new.added else ((), ())
         gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in new.gone]
-        arguments += (len(new.hashes), new.keys, new.weights, new.least, new.size, new.version)
-        arguments += (b"".join(shards), bytes([len(each) // new.size for each in added]))
-        arguments += (b"".join(added), b"".join(gone))
+        arguments += (
+            *(len(new.hashes), new.keys, new.weights, new.least, new.size, new.version),
+            b"".join(shards),
+            bytes([len(each) // new.size for each in added]),
+            b"".join(added),
+            b"".join(gone),
+        )
         for name, bits, version, newest in new.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
@@ -272,7 +279,7 @@ def connect(url: str, timeout: float) -> Redis:
     nodes = [parse_url(f"redis://{each}") for each in others]
     return RedisCluster.from_url(  # type: ignore[return-value]  # its commands are those of Redis
         f"{scheme}{login}{first}{rest}",
-        startup_nodes=[ClusterNode(each["host"], each.get("port", _PORT)) for each in nodes],
+        startup_nodes=[ClusterNode(each["host"], each.get("port", 6379)) for each in nodes],
         require_full_coverage=False,  # a window lives in one slot
         retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
         **options,

@@ -304,8 +304,13 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
     """Show how much of a total is done, and how long the rest will take, if standard error is a terminal."""
-    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(
-        *columns, console=Console(stderr=True), redirect_stdout=False, disable=not sys.stderr.isatty()
+        TextColumn(unit),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        redirect_stdout=False,
+        disable=not sys.stderr.isatty(),
     ) as progress:
         yield from progress.track(items, total)

@@ -74,12 +74,11 @@ async def run(options: Options, values: Values) -> int:
     for each in checks:
         if options.json:
             print_json({"check": each.name, "state": each.state, "found": each.found, "mend": each.mend})
-            continue
-        # Lines break between words, so that a path stays whole.
-        state = each.state.upper().replace("OK", "ok")
-        print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
-        if each.mend:
-            print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
+        else:  # lines break between words, so that a path stays whole
+            state = each.state.upper().replace("OK", "ok")
+            print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
+            if each.mend:
+                print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
     return int(any(each.state == "failed" for each in checks))
 
 
@@ -179,7 +178,9 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
     index = NearDupDetector(settings).index
     try:
         await index.open()
-        return [Check("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
+        if path is None:
+            return await _check_redis(index, without_password(settings.store))
+        return [Check("store", str(path))]
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
         return [Check("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
@@ -234,8 +235,9 @@ async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     checks = []
     async with opened(NearDupDetector(NearDupSettings(store="memory://"))) as detector:
         for number in range(7):
-            url = f"https://paper{number}.example/neardup-doctor"
-            await detector.check(detector.document(_SENTENCE * 4, url=url, title=_TITLE))
+            await detector.check(
+                detector.document(_SENTENCE * 4, url=f"https://paper{number}.example/neardup-doctor", title=_TITLE)
+            )
         report = {**special_report(detector.take_events()[0]), "test": True}
     for receiver in receivers:
         try:

@@ -99,14 +99,14 @@ async def run(options: Options, values: Values) -> int:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
         return 1
-    if not options.json:
+    if options.json:
+        a, b = (
+            {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
+            for given, each in sides
+        )
+        print_json({"a": a, "b": b, **found})
+    else:
         _print(sides, found)
-        return 0
-    a, b = (
-        {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
-        for given, each in sides
-    )
-    print_json({"a": a, "b": b, **found})
     return 0
 
 
@@ -230,8 +230,10 @@ async def _list_similar(options: Options, values: Values) -> int:
         answer = await coverage_of(detector, options.a)
         if not answer["story"]:
             await explain_emptiness(detector)
-    rows = [{"like": "copy", **row} for row in answer["copies"]]
-    rows += [{"like": "related", **row} for row in answer["reports"]]
+    rows = [
+        *({"like": "copy", **row} for row in answer["copies"]),
+        *({"like": "related", **row} for row in answer["reports"]),
+    ]
     if options.json:
         for row in rows:
             print_json(row)

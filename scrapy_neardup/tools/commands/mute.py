@@ -14,10 +14,9 @@ OPTIONS = (
 
 async def run(options: Options, values: Values) -> int:
     async with live_detector(options, values) as detector:
-        stories = detector.index.stories
         story = None
         if is_document_id(options.story):
-            story = await stories.mute(options.story, muted=not options.undo)
+            story = await detector.index.stories.mute(options.story, muted=not options.undo)
     if story is None:
         raise InputError(
             f"{options.story}: the window has no such story. `scrapy neardup watch --events` lists running ones"

@@ -73,18 +73,17 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
     view = await look(detector)
     if not view["stories"] and not view["events"]:
         await explain_emptiness(detector)
+    console = PlainConsole()
     if options.json:
         print_json(view)
-        return
-    console = PlainConsole()
-    if not sys.stdout.isatty():
+    elif not sys.stdout.isatty():
         console.print(_drawn(view))
-        return
-    with Live(console=console, auto_refresh=False) as live:
-        while True:
-            live.update(_drawn(view), refresh=True)
-            await asyncio.sleep(_INTERVAL)
-            view = await look(detector)
+    else:
+        with Live(console=console, auto_refresh=False) as live:
+            while True:
+                live.update(_drawn(view), refresh=True)
+                await asyncio.sleep(_INTERVAL)
+                view = await look(detector)
 
 
 async def look(detector: NearDupDetector) -> Answer:

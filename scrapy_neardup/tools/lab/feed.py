@@ -267,14 +267,14 @@ def _pages(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
         is_packed = "Content-Encoding" in head or "Transfer-Encoding" in head
         if len(body) < min(record.content_length, MOST_HTML_BYTES) and not is_packed:
             yield FeedLine(number, len(body), {}, f"{path}:{number}: {CUT_OFF}")
-            continue
-        row = {
-            "id": record.headers.get("WARC-Record-ID", "").strip("<>"),
-            "time": record.headers.get("WARC-Date"),
-            "url": record.headers.get("WARC-Target-URI", "").strip("<>"),
-            "html": decode_html(body, record.http_charset),
-        }
-        yield FeedLine(number, len(body), row)
+        else:
+            row = {
+                "id": record.headers.get("WARC-Record-ID", "").strip("<>"),
+                "time": record.headers.get("WARC-Date"),
+                "url": record.headers.get("WARC-Target-URI", "").strip("<>"),
+                "html": decode_html(body, record.http_charset),
+            }
+            yield FeedLine(number, len(body), row)
 
 
 def _rows(file: IO[bytes]) -> Iterator[FeedLine]:

@@ -201,10 +201,10 @@ def documents_of(
     for page in pages:
         if page.recorded.time is not None:
             clock = page.recorded.time
-        document = None
         if page.error is None:
-            document = document_of(page, detector, clock)
-        yield page, document
+            yield page, document_of(page, detector, clock)
+        else:
+            yield page, None
 
 
 def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:

@@ -208,9 +208,9 @@ def group_stories(rows: Sequence[Row], links: "Links") -> list[FeedStory]:
     while its match may have the other.
     """
     keys = [row.verdict.story or f" {row.number}" for row in rows]  # no id begins with a space
-    stories = _grouped(rows, links, keys)
     return sorted(
-        stories, key=lambda story: (-story.size, -len(story.members), -max(row.time or 0 for row in story.members))
+        _grouped(rows, links, keys),
+        key=lambda story: (-story.size, -len(story.members), -max(row.time or 0 for row in story.members)),
     )
 
 
@@ -275,11 +275,12 @@ def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
 
 
 def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str | None]) -> bool:
-    stories = {row.verdict.story for row in article}
     statuses = ((row.verdict.status, links.match(row)) for row in article)
     is_known = all(status in _FIRST or (status in _COPIES and match) for status, match in statuses)
     sources = {row.source for row in article}
-    return is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(stories)
+    return (
+        is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(row.verdict.story for row in article)
+    )
 
 
 def is_report(raw: Mapping[str, Any]) -> bool:
@@ -308,9 +309,8 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
     for report in sorted(reports, key=_time):
         sent[by_key.get(clean_name(report.get("story")))].append(report)
     for story in stories:
-        told = sent.get(story, [])
         pages = {row.url: row for row in reversed(story.told)}
-        signals = [_signal(each, pages) for each in told] or [*map(_signal_of_item, story.members)]
+        signals = [_signal(each, pages) for each in sent.get(story, [])] or [*map(_signal_of_item, story.members)]
         found = {(each.time, LEVELS.index(each.level), each.words): each for each in signals if each}
         story.signals = [found[key] for key in sorted(found)]
 
@@ -323,21 +323,19 @@ def _signal(report: SpecialReport, rows: Mapping[str, Row]) -> Signal | None:
     raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
     if not (time := _time(next(raised, report))):
         return None
-    level = clean_name(report["level"])
     try:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
-    lead = clean_line(report.get("lead"), LONGEST_TITLE)
-    pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
+    facts = _objects(report, "facts")
     return Signal(
-        level,
-        time,
-        words,
-        lead,
-        tuple(pages),
-        tuple(_state(fact, rows[_url(fact)]) for fact in _objects(report, "facts") if _url(fact) in rows),
-        clean_name(report.get("section")),
+        level=clean_name(report["level"]),
+        time=time,
+        words=words,
+        lead=clean_line(report.get("lead"), LONGEST_TITLE),
+        pages=tuple(dict.fromkeys(_url(fact) for fact in facts if fact.get("is_new"))),
+        states=tuple(_state(fact, rows[_url(fact)]) for fact in facts if _url(fact) in rows),
+        section=clean_name(report.get("section")),
     )
 
 

@@ -111,11 +111,11 @@ def _events(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> li
 
 
 def _changed(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> list[tuple[FeedStory, list[ToldFigure]]]:
-    changed = {
-        story: [each for each in told if period.has(each.first) and len(each.values) > 1]
+    rows = [
+        (story, changed)
         for story, told in figures.items()
-    }
-    rows = [(story, told) for story, told in changed.items() if told]
+        if (changed := [each for each in told if period.has(each.first) and len(each.values) > 1])
+    ]
     return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
@@ -175,8 +175,9 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def inert_json(value: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def size_of(value: object) -> int:

@@ -57,7 +57,6 @@ _MOST_SOURCES = 100  # lines of a table
 _MOST_PROBLEMS = 20  # listed; the others are counted
 _MOST_LEADS = 20  # members in which a lead is looked for
 
-_HERE = files("scrapy_neardup.tools.report")
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "page")
@@ -214,7 +213,7 @@ def _hash(content: str) -> str:
 @cache
 def _read(*path: str) -> str:
     """Return a file of the package. A browser hashes a script with line feeds, so the file has no others."""
-    return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return files("scrapy_neardup.tools.report").joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def load_templates(zone: tzinfo) -> "Environment":
@@ -259,7 +258,6 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     without_time = sum(row.time is None for row in rows)
     time_field = gathered.settings.item_fields["time"]
     in_field = f" in the field {time_field!r}" if time_field else ""
-    text_field = gathered.settings.item_fields["text"]
     recordings = " and ".join(path.name for path in gathered.documents)
     notes = {
         Note(
@@ -289,7 +287,7 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             ""
             if gathered.documents
             else "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
-            f"NEARDUP_ITEM_FIELDS names (now {text_field!r}).",
+            f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r}).",
         ): not has_texts,
         Note(
             f"{listed:,} of {len(gathered.rows):,} items are listed: stories with changed or dropped items come first,"
