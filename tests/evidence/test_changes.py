@@ -35,28 +35,15 @@ TOLD = [
     ),
     ("zh", "新的图书馆将于{二|八}月开放，市民可以免费参观。", "图书馆将于: 2月 -> 8月"),
     ("ko", "축제에는 관람객 {3만|4만} 5천 명이 다녀갔다.", "people: 35000 -> 45000"),
-    (
-        "en",
-        "Search under {sections 35, 37, 160, 173, and 174|sections 35, 160, 273, & 174} now.",
-        "sections: 173 -> 273",
-    ),
+    ("en", "By {sections 35, 37, 160, 173, and 174|sections 35, 160, 273, & 174} now.", "sections: 173 -> 273"),
     ("en", "By Part I {Sections|Section} 7, 9 and 11, II {Sections 21, 22|Section 21, 27}.", "Section: 22 -> 27"),
     ("en", "Experts say over {136|120} pupils sat in the hall.", "pupils sat: over 136 -> over 120"),
     ("en", "The dam may hold {about 150mm|above 100 mm} of rain.", "hold: about 150 mm -> above 100 mm"),
     ("en", "Seen on Sunday {15th June 2021|June14}.", "Seen on: Sunday 15 June 2021 -> Sunday June 14"),
     ("en", "The storm in numbers:\n4 dead, {30|50} hurt, 5 missing", "injured: 30 -> 50"),
-    (
-        "en",
-        "The police of Skerrow said that {5|9} people were arrested in the market{| hall}."
-        "{| The police of Skerrow said that 25 people were seen in the market.}",
-        "arrested: 5 -> 9",
-    ),
+    ("en", "Police said {5|9} people were arrested{| there}.{| Police said 25 people sat.}", "arrested: 5 -> 9"),
     # A label is of the clause of its value.
-    (
-        "en",
-        "$42 billion for lost catch, {$29.1|$21.9} billion for special damages and $1 billion costs.",
-        "special damages: $29.1 billion -> $21.9 billion",
-    ),
+    ("en", "$42bn for a catch, {$29.1bn|$21.9bn} for harm and $1bn costs.", "harm: $29.1 bn -> $21.9 bn"),
     (
         "ar",
         "وتكون حركة الرياح شرقية بسرعة {15 - 35|10 - 30} كم/ساعة ، وارتفاع الموج متر.",
