@@ -78,8 +78,6 @@ def cues_of(language: str) -> Cues:
         **words,
         "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}",
         "read as": "|".join(rewritten or ["(?!)"]),
-        # "seven more than last month" is no history
-        "compared": f"(?:{words.get('than', '(?!)')})(?: [^ ,.0-9]+){{0,2}}? (?:{words.get('history', '(?!)')})",
         # "the first death since 2015"
         "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
         f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",

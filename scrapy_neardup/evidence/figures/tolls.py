@@ -243,7 +243,7 @@ def _read(
     placed += place_marks(tokens, words, phrases, cues)
     placed = without_people(sorted(placed, key=lambda each: each.first))
     told = marked if cut else folded
-    told = cues.says["may rise"].sub(_if_number, cues.says["compared"].sub("", told)) if placed else ""
+    told = cues.says["may rise"].sub(_if_number, told) if placed else ""
     if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
