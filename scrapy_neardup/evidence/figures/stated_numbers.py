@@ -80,8 +80,6 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
         if mark == "xxnone" and not cues.says["none behind"].search(phrase):
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
-        if mark == "xxoneof":  # "one of the injured has died"
-            kinds = [FigureKind.DEAD] * any(has_died([word], cues) for word in (*ahead, *back[:_NEAR]))
         words[place] = MARKS[mark] if kinds else phrase
         placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
     return placed
@@ -139,8 +137,7 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    marks = ("xxanother", "xxoneof", "xxone")
-    return each.mark in marks or cues.says["more"].search(around(words, each)) is not None
+    return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
