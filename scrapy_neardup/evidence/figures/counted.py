@@ -203,11 +203,8 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     place, distance, meaning = found
     word = tokens[place]
     between = tokens[:place]
-    # "two men killed a driver", but "cinque feriti a Lucca"
-    is_object = _has("determiners", tokens[place + 1 : place + 2]) and (
-        tokens[place + 1] != "a" or not word.endswith(("s", "i", "e"))
-    )
-    if is_next(word) or (is_object and not _has("to be", between)) or (distance > 1 and _is_mention(word, between)):
+    is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
+    if is_next(word) or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
     people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:

@@ -36,8 +36,6 @@ _GAP = 4  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
-_IN_HOSPITALS = {FigureKind.HOSPITALISED, PEOPLE, 0}
-_LONGEST_STEM = 5  # characters
 _ENDS_OF_SEARCH = WORDS["and"] | {LINE_END}  # "75 volunteers search for four missing climbers"
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
@@ -82,8 +80,6 @@ def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str],
         if mark == "xxnone" and not cues.says["none behind"].search(phrase):
             back = []
         kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
-        if mark == "xxoneof":  # "one of the injured has died"
-            kinds = [FigureKind.DEAD] * any(has_died([word], cues) for word in (*ahead, *back[:_NEAR]))
         words[place] = MARKS[mark] if kinds else phrase
         placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
     return placed
@@ -141,8 +137,7 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    marks = ("xxanother", "xxoneof", "xxone")
-    return each.mark in marks or cues.says["more"].search(around(words, each)) is not None
+    return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
@@ -158,13 +153,6 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
         is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
-        # "20 were taken to the General and seven to St Anne's"
-        behind = words[other.end : other.end + _NEAR]
-        is_place = behind[0].isalpha() and len(behind[0]) < _LONGEST_STEM and is_joined
-        is_place |= not {each[:_LONGEST_STEM] for each in between[1:]}.isdisjoint(
-            each[:_LONGEST_STEM] for each in behind if each
-        )
-        is_sum |= is_place and kinds <= _IN_HOSPITALS and FigureKind.HOSPITALISED in kinds
         if is_sum or (kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added):
             parts += [one, other]
     return parts

@@ -16,7 +16,7 @@ _LONGEST = 16  # characters to the word that tells that the injured have died
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
 # The numbers for which words stand, see ``stated_numbers``.
-MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxoneof": "1", "xxone": "1"}
+MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
 
 
 class Patterns(dict[str, re.Pattern[str]]):
@@ -78,14 +78,12 @@ def cues_of(language: str) -> Cues:
         **words,
         "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}",
         "read as": "|".join(rewritten or ["(?!)"]),
-        # "seven more than last month" is no history
-        "compared": f"(?:{words.get('than', '(?!)')})(?: [^ ,.0-9]+){{0,2}}? (?:{words.get('history', '(?!)')})",
         # "the first death since 2015"
         "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
         f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
-        "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:].replace('oneof', 'one of'), '(?!)')})" for mark in MARKS),
+        "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
     return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
 

@@ -79,7 +79,6 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
-_BEFORE_RISE = 6  # characters before "could rise" that may have the number
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
@@ -242,8 +241,7 @@ def _read(
     placed = place_figures(tokens, starts, language)
     placed += place_marks(tokens, words, phrases, cues)
     placed = without_people(sorted(placed, key=lambda each: each.first))
-    told = marked if cut else folded
-    told = cues.says["may rise"].sub(_if_number, cues.says["compared"].sub("", told)) if placed else ""
+    told = cues.says["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
     if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
@@ -262,12 +260,6 @@ def _as_one(found: re.Match[str]) -> str:
 def _as_range(found: re.Match[str]) -> str:
     """Return "40 to 50" for "40-50". What falls is a score."""
     return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
-
-
-def _if_number(found: re.Match[str]) -> str:
-    # "the toll could rise to 50", but not "the toll could rise"
-    near = found.string[max(0, found.start() - _BEFORE_RISE) : found.start()] + found.string[found.end() :]
-    return found[0] * (re.search("[0-9]", near) is not None or not _number_words().isdisjoint(_WORD.findall(near)))
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
