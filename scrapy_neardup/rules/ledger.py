@@ -87,7 +87,9 @@ def _total(tolls: Sequence[Toll]) -> Toll | None:
     first = next(iter(totals), None)
     if first is None or first.kind is FigureKind.SCORE:
         return first
-    return next((each for each in totals if _says_better(each, first)), first)
+    better = next((each for each in totals if _says_better(each, first)), first)
+    is_bare = first.high is None and better.low == first.low  # "at least 12" says more than "12"
+    return first if is_bare else better
 
 
 def _says_better(toll: Toll, first: Toll) -> bool:
@@ -97,7 +99,7 @@ def _says_better(toll: Toll, first: Toll) -> bool:
     """
     if first.low == first.high:
         return toll.low == first.low and toll.qualifier == "at least"
-    return toll.low == toll.high and first.low < toll.low <= (first.high or toll.low)
+    return toll.low == toll.high and first.low <= toll.low <= (first.high or toll.low)
 
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:
