@@ -88,8 +88,9 @@ def _total(tolls: Sequence[Toll]) -> Toll | None:
     if first is None or first.kind is FigureKind.SCORE:
         return first
     better = next((each for each in totals if _says_better(each, first)), first)
-    is_bare = first.high is None and better.low == first.low  # "at least 12" says more than "12"
-    return first if is_bare else better
+    if first.high is None and better.low == first.low:  # "at least 12" says more than "12"
+        return first
+    return better
 
 
 def _says_better(toll: Toll, first: Toll) -> bool:
