@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed, news_of_notice
 from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, any_applies, best_match, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -242,17 +243,17 @@ def _with_holder(document: Document, new: Record, pairs: Iterable[Pair], policy:
 def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
-    Nobody joins a story through a bridge, nor through a related document if the first one of its story has no topic.
-    A copy of such a first document tells what the story is about.
+    Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
     """
     pair = match.pair
     old = pair.old
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = match.related and pair.two_languages and not match.is_by_text
     first_topic = old.first_topic or old.topic
+    is_part = match.related or pair.resemblance < SAME_ARTICLE
     if is_first:
         first_topic = b""
-    elif is_bridge or (match.related and not first_topic):
+    elif is_bridge or (is_part and not first_topic):
         first_topic = NO_TOPIC
     record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
     if match.related or not pair.is_seen:

@@ -220,15 +220,6 @@ async def test_one_article_under_two_titles_is_no_form_if_no_name_differs(newsro
     assert verdict.status == "duplicate"
 
 
-async def test_a_copy_of_a_text_without_a_topic_tells_what_the_story_is_about(newsroom: Newsroom) -> None:
-    """In an empty window only names tell the topic of a text. Copies of that copy are found too."""
-    quoted, tail, told = text("quoted", 90), text("tail", 60), " said ".join(NAMES[:7])
-    copy = f"{text('paper', 60)}\n{quoted}\n{told}\n{tail}"
-    reports = f"{text('wire', 30)}\n{quoted}", copy, f"{text('daily', 60)}\n{told}\n{tail}\n{quoted[-240:]}"
-    verdicts = [await newsroom.publish("fire", n, n, text=report) for n, report in enumerate(reports)]
-    assert [each.status for each in verdicts] == ["original", "duplicate", "duplicate"]
-
-
 NAMES = (
     "Aldermoor Brandreth Calverley Dunstable Everleigh Fairweather Garroway Hollingbury Inchbold Jellicoe Kirkwhelp"
 ).split()
