@@ -481,9 +481,6 @@ def _parts_if_dropped(judge: Judge, parts: int, share: float | None, is_guarded:
 
     ``parts`` says how much is kept of its match.
     """
-    if share is None or (is_guarded and parts < WHOLE_TEXT):
+    if share is None or (is_guarded and parts < WHOLE_TEXT) or share * (parts / WHOLE_TEXT) < judge.policy.drop_share:
         return None
-    share *= parts / WHOLE_TEXT
-    if share < judge.policy.drop_share:
-        return None
-    return judge.policy.held_parts(share)
+    return judge.policy.held_parts(share * (parts / WHOLE_TEXT))
