@@ -57,13 +57,10 @@ class NearDupSpiderMiddleware(Component):
         self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
         self._newest: asyncio.Future[None] | None = None  # done when the responses so far have left their places
         self._canonical = CanonicalUrls()
-        for receiver, signal in (
-            # These two are also sent for items that were lost before they reached the capture pipeline.
-            (self.shared.contexts.forget, signals.item_dropped),
-            (self.shared.contexts.forget, signals.item_error),
-            (self._extraction.close, signals.spider_closed),
-        ):
-            crawler.signals.connect(receiver, signal)
+        # These signals are also sent for items that were lost before they reached the capture pipeline.
+        crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
+        crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
+        crawler.signals.connect(self._extraction.close, signals.spider_closed)
         finalize(crawler, self._extraction.close)  # a crawl that fails before it opens sends no signal
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:

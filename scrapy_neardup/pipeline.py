@@ -86,13 +86,10 @@ class NearDupPipeline(Component):
         self._is_closed = False
         self._under_way = 0  # items
         self._freezes = not gc.get_freeze_count()
-        for receiver, signal in (
-            # Feeds are stored after the pipelines are closed. Keep the detector open to note what is delivered.
-            (self._close_detector, feed_exporter_closed),
-            (self._engine_stopped, engine_stopped),
-            (self._log_run, engine_stopped),  # as the last thing: after Scrapy's stats
-        ):
-            crawler.signals.connect(receiver, signal)
+        # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
+        crawler.signals.connect(self._close_detector, feed_exporter_closed)
+        crawler.signals.connect(self._engine_stopped, engine_stopped)
+        crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
 
     # From the start of the crawl to its end
 

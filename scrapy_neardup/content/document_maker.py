@@ -9,7 +9,6 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
-from importlib import import_module
 from reprlib import repr as shown
 from typing import Any
 
@@ -219,9 +218,11 @@ def _zone(name: str | None, offset: int | None) -> timezone | None:
 @cache
 def _library() -> Any:
     """Return CLD2, or None where nobody has built it: then only what pages declare is known."""
-    with suppress(ImportError):
-        return import_module("pycld2")
-    return None
+    try:
+        import pycld2
+    except ImportError:
+        return None
+    return pycld2
 
 
 def language_of(title: str, text: str, declared: str) -> str:

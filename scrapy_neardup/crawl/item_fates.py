@@ -48,13 +48,10 @@ class ItemFates(Component):
         self._lost: deque[str] = deque(maxlen=_MOST_LOST)
         run.is_kept = lambda document: document not in self._fates and document not in self._lost
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
-        for receiver, signal in (
-            (self._item_scraped, signals.item_scraped),
-            (self._item_lost, signals.item_dropped),
-            (self._item_lost, signals.item_error),
-            (self._slot_closed, signals.feed_slot_closed),
-        ):
-            crawler.signals.connect(receiver, signal)
+        crawler.signals.connect(self._item_scraped, signals.item_scraped)
+        crawler.signals.connect(self._item_lost, signals.item_dropped)
+        crawler.signals.connect(self._item_lost, signals.item_error)
+        crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
 
     def add_item(self, document: PendingDocument) -> None:
         """Follow one more item of this document until it is delivered or lost."""

@@ -115,7 +115,7 @@ class Events(Part):
     @swaps
     async def confirm(self, client: Client, entries: Iterable[Entry]) -> None:
         """Forget these events on their way: their receivers have them, or will never take them."""
-        await answers(client, [Call("HDEL", self.layout.outbox, (_field(each),)) for each in entries])
+        await answers(client, [Call("HDEL", self.layout.outbox, [*map(_field, entries)])])
 
     @swaps
     async def take_over(

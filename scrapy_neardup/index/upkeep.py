@@ -158,7 +158,7 @@ def _forget_members(
     if first in gone and len(going) == len(members):
         return [
             Call("UNLINK", story.name),
-            Call("HDEL", story.name.replace(f":story:{story.detail}", ":events"), (first,)),
+            Call("HDEL", Layout(story.namespace, story.config, window=0).events, (first,)),
         ]
     calls = [Call("HDEL", story.name, (each,)) for each in going]
     with suppress(StoreError):

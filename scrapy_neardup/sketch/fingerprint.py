@@ -103,11 +103,9 @@ class Sketcher(TextSketcher):
         topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
         names = b""
         name_keys: tuple[int, ...] = ()
-        caseless = (
-            document.language == "de"
-            or bool(  # each German noun has a capital
-                CASELESS_WORD.search(document.title + document.text[:_LEAD_CHARACTERS])
-            )
+        # In German each noun has a capital, so it tells as little.
+        caseless = document.language == "de" or bool(
+            CASELESS_WORD.search(document.title + document.text[:_LEAD_CHARACTERS])
         )
         if self.topics and self.preset.names and (topic or (caseless and sketch.lead)):
             of_title = pack_names(find_names([fold(document.title)], is_title=True))

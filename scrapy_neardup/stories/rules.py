@@ -125,9 +125,14 @@ def only_country(story: Story) -> str:
     Return "" if there is none, or if the story has harm: people, homes or an earthquake.
     """
     named = Counter(filter(None, story.countries))
-    has_harm = any(each.kind in _HARM for each in story.ledger.printed) or people_harmed(story) > 0
-    is_one = len(named) == 1 and 2 * named.total() > len(story.countries)
-    return next(iter(named)) if is_one and not has_harm else ""
+    if (
+        len(named) != 1
+        or 2 * named.total() <= len(story.countries)
+        or people_harmed(story) > 0
+        or any(each.kind in _HARM for each in story.ledger.printed)
+    ):
+        return ""
+    return next(iter(named))
 
 
 def bursts_of(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:

@@ -174,8 +174,8 @@ class StoryTracker:
 
         It is higher if only one country has the story, see ``only_country``.
         """
-        counts = Counter(each.lower() for each in story.source_languages if each.isalpha())
-        common = (language for language, count in counts.items() if count == max(counts.values()))
+        counts = Counter(each.lower() for each in story.source_languages if each.isalpha()).most_common()
+        common = (language for language, count in counts if count == counts[0][1])
         of_language = max((self._bursts.get(each, MIN_SOURCES) for each in common), default=MIN_SOURCES)
         if of_language < MIN_SOURCES:
             return min(self.breaking_over, max(2, math.ceil(of_language * self._min_sources / MIN_SOURCES)))

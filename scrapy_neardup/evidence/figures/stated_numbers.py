@@ -200,8 +200,10 @@ def _counted_as_others(
     numbers = [*filter(_is_number, newest)]
     kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
     kind = kind or topic * (bool(old) and is_correction and bool(numbers))
-    if not kind or (old and len(numbers) == 1):
-        return kind, numbers * bool(kind)
+    if not kind:
+        return 0, []
+    if old and len(numbers) == 1:
+        return kind, numbers
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
     counted = [each for each in more if _is_of_people(words, each)]
     # "nine, not fourteen: five had stayed ashore"
@@ -246,8 +248,10 @@ def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said
     between = words[each.end : following.first]
     if each.figure.kind == following.figure.kind == FigureKind.MISSING:  # "75 volunteers search for four climbers"
         return _ENDS_OF_SEARCH.isdisjoint(between)
-    if len(between) > _GAP or cues.says["from"].search(said):
-        return len(between) <= _GAP
+    if len(between) > _GAP:
+        return False
+    if cues.says["from"].search(said):
+        return True
     values = [int(number.figure.value) for number in (each, following) if number.figure.value.isdigit()]
     is_greater = _is_number(following) and values[:-1] < values[1:] and not cues.says["between"].search(said)
     is_number_of = not WORDS["number of"].isdisjoint(words[: each.first])

@@ -87,6 +87,14 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     assert [each.claim.token for each in await detector.index.events.take_over(0)] == [TOKENS[1]]
 
 
+async def test_a_purged_story_is_no_running_event(detector: NearDupDetector) -> None:
+    again = await detector.check(detector.document(ONE, url=COPY))
+    assert await detector.index.events.claim(Claim(str(again.story), "watch", token=TOKENS[0], item=again.id))
+    assert (await detector.index.summary()).events == 1
+    await detector.purge(source="wire.example")
+    assert (await detector.index.summary()).events == 0
+
+
 # The commands
 
 
