@@ -303,7 +303,7 @@ def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> boo
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
     """Decide whether a title, which each paper writes anew, has other words for what the text says."""
     place = places[0]
-    is_told = all(each.kind == "word" and known.has(each) for each in place.came)
+    is_told = bool(place.came) and all(each.kind == "word" and known.has(each) for each in place.came)
     is_toll = any(meaning_of(each.text) for each in (*place.gone, *place.came))
     return (is_told and not is_toll) or len(places) > 1 or place.size >= SHORT or equal < NEAR
 

@@ -81,8 +81,13 @@ class Place(NamedTuple):
 
     @property
     def is_other_bound(self) -> bool:
-        """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
+        """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number.
+
+        If nothing else was reworded, a bound that came is another one too: "4", "up to 4".
+        """
         words = (*self.gone, *self.came)
+        if self.is_only and not self.gone:
+            return any(self.numbers) and not BOUNDS.keys().isdisjoint(each.text for each in words)
         if not self.gone or not self.came or self.size > SHORT or INCREMENTS.issuperset(each.text for each in words):
             return False  # "two more", "two further"
         old, new = ({BOUNDS[each.text] for each in side if each.text in BOUNDS} for side in (self.gone, self.came))
@@ -121,8 +126,7 @@ def find_places(
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
     may_be_names = not has_names or any(each.kind == "name" for each in new)
-    swap = _swap(operations, new, old, language, may_be_names=may_be_names) if is_only else None
-    if swap:
+    if swap := _swap(operations, new, old, language, may_be_names=may_be_names):
         return [swap], len(new) - len(swap.came), False
     moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
     places = _places(operations, moved, new, old, is_only=is_only)

@@ -123,13 +123,17 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     gone, came = place.gone, place.came
     if place.has_another_sense:
         return Difference("word", printed_words(gone), printed_words(came))
+    times = [each for each in _of_kind(came, "time") if form_of(each) != "day" and not has(each)]
+    if times and place.is_only:  # "in the evening" -> "at 21:30"
+        return Difference("time", printed_words(gone), printed_words(times))
     olds, news = (
         [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)
     )
     if _says_the_same(place, olds, news):
         return None
     may_be_new = olds and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
-    says_something = place.is_only and (gone or len(came) > 1) and not (say_nothing(olds) and say_nothing(news))
+    is_unit = not gone and len(came) == 1 and any(place.numbers)  # "12%", "asilimia 12"
+    says_something = (place.is_only or not gone) and not is_unit and not (say_nothing(olds) and say_nothing(news))
     if may_be_new or (says_something and any(each.says and each.kind not in FIRM and not has(each) for each in news)):
         return Difference("word", printed_words(olds or gone), printed_words(news))
     return None

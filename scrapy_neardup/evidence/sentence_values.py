@@ -207,9 +207,10 @@ def _may_be_misread(old: str, new: str) -> bool:
     digits = [DIGITS.findall(each) for each in (old, new)]
     # Number words of this script are read in part.
     is_part = any(digits) and not all(digits) and _ARABIC.search(old + new) is not None
-    has_same = sorted(digits[0]) == sorted(digits[1]) or "".join(digits[0]) == "".join(digits[1])
+    is_turned = digits[0] == digits[1][::-1] and [*map(len, digits[0])] != [*map(len, digits[1])]  # not "1.2", "2.1"
+    has_same = is_turned or "".join(digits[0]) == "".join(digits[1])
     has_lost_word = any(all_languages().scales.keys().isdisjoint(each.split()) for each in (old, new))
-    return is_part or (has_same and any(digits) and (has_lost_word or max(map(len, digits)) > 1))
+    return is_part or (has_same and any(digits) and has_lost_word)
 
 
 def _is_other_row(old: str, new: str) -> bool:

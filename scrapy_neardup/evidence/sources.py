@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
+_LONGEST_HOST = 253  # characters of a name that a server can have
 _REMEMBERED_URLS = 4096
 _LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
 
@@ -139,7 +140,7 @@ def host_of(url: str) -> str:
 def ascii_host(parts: SplitResult) -> str:
     """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
     host = parts.hostname or ""
-    if not host.isascii():
+    if not host.isascii() and len(host) <= _LONGEST_HOST:
         with suppress(UnicodeError):  # no server can have this name
             host = host.encode("idna").decode("ascii")
     host = host.rstrip(".")

@@ -93,10 +93,15 @@ _USUAL = (
     (re.compile("(?<![0-9/])([0-9]{1,3}) 1/2(?![0-9/])"), r"\1.5"),  # "4 1/2"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
+    (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
+    (re.compile("(?i)\\bwon't\\b"), "will not"),
+    (re.compile("(?i)(?<=[a-z])n't\\b"), " not"),
+    (re.compile("\\bn'(?=[aeiouhy])"), "ne "),  # French: "n'est"
 )
 # Texts without these signs are written as usual. To search once takes a fifth of the time.
 _UNUSUAL = re.compile(
-    "[0-9?\ufffd\u2212\u2013-](?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9]))"
+    "[0-9?\ufffd\u2212\u2013'-]"
+    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT]))"
 )
 # Words of scripts without spaces that have a kind are one token, all others a token each character.
 _PIECES = sorted((word for word in _KINDS if re.match(WITHOUT_SPACES, word)), key=len, reverse=True)

@@ -345,18 +345,20 @@ class SQLiteFile:
         self._connection = sql = sqlite3.connect(self.path or ":memory:", timeout=0, isolation_level=None)
         sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
         # Check this before anything is written, so that a file of another program stays as it is.
-        self._when_free(self._check_version)
+        is_current = self._when_free(self._check_version) == VERSION
         self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
         sql.executescript(_PRAGMAS)
+        if is_current:
+            return  # without waiting for whoever writes
         with self.transaction(writes=True):
             if found_version(sql, self.path) < VERSION:
                 for statement in TABLES:
                     sql.execute(statement)
 
-    def _check_version(self) -> None:
+    def _check_version(self) -> int:
         # Read in one transaction, because another process may be making the tables now.
         with self.transaction(writes=False) as sql:
-            found_version(sql, self.path)
+            return found_version(sql, self.path)
 
     def open_if_replaced(self) -> None:
         """Open the file, again if it was removed or replaced: nobody else would see what is written to the old one."""

@@ -20,6 +20,7 @@ LONGEST = 64  # tokens of a sentence; a longer one is cut into several
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
 _PARTNER = 0.4  # share of the words of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
+_SHORT = 12  # words; a sentence that is no longer, and no longer than its partner, needs no neighbour
 
 
 class Aligned(NamedTuple):
@@ -97,7 +98,10 @@ class _Holders:
 
         best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]
-        sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
+        # The rows "Hill: 20", "Dale: 30" do not say "Hill: 30".
+        may_be_two = size > min(_SHORT, self._lengths[best])
+        sides = [at for at in (best - 1, best + 1) if may_be_two and 0 <= at < len(self.tokens)]
+        sides = [at for at in sides if not self._is_taken[at]]
         added = {place: len(wanted.keys() & self.tokens[place] - held) for place in sides}
         side = max(added, key=added.__getitem__, default=best)
         chosen, share = [best], len(held)
