@@ -99,9 +99,8 @@ class _Holders:
         best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]
         # The rows "Hill: 20", "Dale: 30" do not say "Hill: 30".
-        may_be_two = size > min(_SHORT, self._lengths[best])
-        sides = [at for at in (best - 1, best + 1) if may_be_two and 0 <= at < len(self.tokens)]
-        sides = [at for at in sides if not self._is_taken[at]]
+        beside = (best - 1, best + 1) if size > min(_SHORT, self._lengths[best]) else ()
+        sides = [at for at in beside if 0 <= at < len(self.tokens) and not self._is_taken[at]]
         added = {place: len(wanted.keys() & self.tokens[place] - held) for place in sides}
         side = max(added, key=added.__getitem__, default=best)
         chosen, share = [best], len(held)
