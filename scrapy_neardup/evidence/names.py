@@ -38,7 +38,11 @@ LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
 FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
 OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
-CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
+CASELESS_COSINES = {
+    2: 0.3,
+    3: 0.25,
+    4: 0.1,
+}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
 _COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
 _STILL_RARE = 8  # but so many documents may be the first reports of one event
@@ -147,14 +151,17 @@ def rarest_names(
     languages share.
     """
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
-    slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
+    tolls = [*islice(tolls, _MOST_TOLLS)]
+    told = {_slot(str(value)) for _, value in tolls}  # a toll is no second name
+    found_slots = dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))
+    slots = np.array([slot for slot in found_slots if slot not in told], np.uint32)
     counts = weights.frequencies.learn_slots(slots, documents=0)
     is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
     of_tolls = []
-    for kind, value in islice(tolls, _MOST_TOLLS):
+    for kind, value in tolls:
         if value >= _LARGEST_EXACT:  # a large value is rounded
             value = min(_VALUES - 1, _LARGEST_EXACT + int(50 * math.log(value / _LARGEST_EXACT)))
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
@@ -194,10 +201,9 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
 
 
-def names_beside(tolls: SharedTolls, a: bytes, b: bytes) -> int:
-    """Return how many names two languages must share beside equal tolls: one less if a text has no capitals."""
-    less = is_caseless(a, b)
-    return next((max(0, least - less) for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
+def names_beside(tolls: SharedTolls) -> int:
+    """Return how many names two languages must share beside equal tolls."""
+    return next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
 
 
 def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:

@@ -74,7 +74,8 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
         )
     other = _other_words(gone, came, has, may_be_known=not is_alone and not place.is_swap)
     if other is None and is_alone and not found:
-        other = _word_for_word(place._replace(gone=gone, came=came), has)
+        left = place._replace(gone=gone, came=came)
+        other = _time_that_came(left, has) or _word_for_word(left, has)
     if other is not None:
         found.append(other)
     return found, wording
@@ -115,28 +116,39 @@ def _said(tokens: Sequence[Token]) -> list[Token]:
     return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
+def _time_that_came(place: Place, has: Has) -> Difference | None:
+    """Return a date or time where none was, if no other sentence is reworded: "in the evening" -> "at 21:30"."""
+    times = [each for each in _of_kind(place.came, "time") if form_of(each) != "day" and not has(each)]
+    if not times or not place.is_only:
+        return None
+    return Difference("time", printed_words(place.gone), printed_words(times))
+
+
 def _word_for_word(place: Place, has: Has) -> Difference | None:
     """Return the words in the place of others in an otherwise equal sentence, if they may change what it says.
 
-    Words that the old text has nowhere do, if no other sentence is reworded, however many words they replace.
+    Words that the old text has nowhere do if they were only added, or if no other sentence is reworded, however many
+    words they replace.
     """
     gone, came = place.gone, place.came
     if place.has_another_sense:
         return Difference("word", printed_words(gone), printed_words(came))
-    times = [each for each in _of_kind(came, "time") if form_of(each) != "day" and not has(each)]
-    if times and place.is_only:  # "in the evening" -> "at 21:30"
-        return Difference("time", printed_words(gone), printed_words(times))
     olds, news = (
         [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)
     )
     if _says_the_same(place, olds, news):
         return None
     may_be_new = olds and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
-    is_unit = not gone and len(came) == 1 and any(place.numbers)  # "12%", "asilimia 12"
-    says_something = (place.is_only or not gone) and not is_unit and not (say_nothing(olds) and say_nothing(news))
-    if may_be_new or (says_something and any(each.says and each.kind not in FIRM and not has(each) for each in news)):
+    if may_be_new or _says_more(place, olds, news, has):
         return Difference("word", printed_words(olds or gone), printed_words(news))
     return None
+
+
+def _says_more(place: Place, olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
+    is_unit = not place.gone and len(place.came) == 1 and any(place.numbers)  # "12%", "asilimia 12"
+    if is_unit or (place.gone and not place.is_only) or (say_nothing(olds) and say_nothing(news)):
+        return False
+    return any(each.says and each.kind not in FIRM and not has(each) for each in news)
 
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:

@@ -241,7 +241,7 @@ class Pair:
         """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        return min(LEAST_COMMON_NAMES, self.tolls.equal + names_beside(self.tolls, self.new.names, self.old.names))
+        return min(LEAST_COMMON_NAMES, self.tolls.equal + names_beside(self.tolls))
 
     @cached_property
     def term_score(self) -> float:

@@ -73,7 +73,9 @@ def test_a_publisher_on_a_platform_is_a_source_of_its_own() -> None:
     assert [(host, source, platform_of(source)) for host, source in sources] == cases
 
 
-@pytest.mark.parametrize("name", ["com", "co.uk", "https://co.uk/a", "", "https://", "[cut"])
+@pytest.mark.parametrize(
+    "name", ["com", "co.uk", "https://co.uk/a", "", "https://", "[cut", "reuters", "https://paper"]
+)
 def test_a_public_suffix_is_no_source(name: str) -> None:
     with pytest.raises(ValueError, match="is not a source: give a domain such as"):
         require_domain(name)

@@ -123,14 +123,21 @@ TAMIL_ELSEWHERE = (
 )
 
 
+MINE = (
+    "In einem Bergwerk von Cajabamba starben 12 Arbeiter. Helfer aus Lima suchten die Nacht hindurch nach Verschütteten"
+    " unter dem Geröll, sagte Minister Carlos Rey, und der Regen hatte den Boden seit Tagen aufgeweicht."
+)
+
+
 @pytest.mark.parametrize(
     ("text", "language", "joins"),
-    [(RUSSIAN, "ru", True), (RUSSIAN, "", True), (ELSEWHERE, "ru", False),
+    [(MINE, "de", False), (RUSSIAN, "ru", True), (RUSSIAN, "", True), (ELSEWHERE, "ru", False),
      (GERMAN, "de", True), (TAMIL, "ta", True), (TAMIL_ELSEWHERE, "ta", False)],
 )  # fmt: skip
 async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str, language: str, joins: bool) -> None:
     async with opened("news", "memory://", "x") as detector:
-        wire = detector.document(ENGLISH, url="https://one.example/", language="en", seen_at=START)
+        told = f"A ferry sank and 12 people died. {ENGLISH}"
+        wire = detector.document(told, url="https://one.example/", language="en", seen_at=START)
         report = detector.document(text, url="https://two.example/", language=language, seen_at=START + 1)
         first, second = await detector.check(wire), await detector.check(report)
     assert first.status == "original"

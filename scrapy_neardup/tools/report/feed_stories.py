@@ -312,7 +312,8 @@ def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) 
         pages = {row.url: row for row in reversed(story.told)}
         signals = [_signal(each, pages) for each in sent.get(story, [])] or [*map(_signal_of_item, story.members)]
         found = {(each.time, LEVELS.index(each.level), each.words): each for each in signals if each}
-        story.signals = [found[key] for key in sorted(found)]
+        # Of one second, updates stay in the order of their feed.
+        story.signals = sorted(found.values(), key=lambda each: (each.time, LEVELS.index(each.level)))
 
 
 def _signal(report: SpecialReport, rows: Mapping[str, Row]) -> Signal | None:

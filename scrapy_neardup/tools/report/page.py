@@ -184,6 +184,7 @@ def build_digest(
             news=news,
             newest=span and span[1],
             most=most_listed,
+            most_tolls=_MOST_TOLLS,
             figures=figures,
             others=others,
             unlisted=news["stories"] - sum(story.size > 1 for story in (*known, *others)),

@@ -213,7 +213,8 @@ LEAD = "The night ferry ran aground off Skerrow on Tuesday evening."
 
 def test_an_event_tells_its_lead_the_toll_and_what_its_last_alert_said(tmp_path: Path) -> None:
     rows = [item(), item(1, "update", neardup_changes="dead: 4 -> 9"), event(2, lead=LEAD, facts=[])]
-    news_in([*rows, event(2, "update", lead=LEAD, facts=[FACT])], tmp_path)
+    grown = event(2, "update", lead=LEAD, facts=[], update={"level": "breaking", "sources_before": 1})
+    news_in([*rows, grown, event(2, "update", lead=LEAD, facts=[FACT])], tmp_path)
     page = page_of(tmp_path)
     assert f"<bdi>{LEAD}</bdi>" in page
     assert '<span class="figure-value">9 dead, was 4</span> <span class="meta">in 1 paper</span>' in page
@@ -341,8 +342,11 @@ def test_a_digest_links_the_first_page_that_prints_the_new_value(tmp_path: Path)
     assert links_of(message) == [["https://paper2.example/2"]]
     assert "9 dead, was 4 (first paper2.example, 2023-11-14 22:33). 5 papers" in message.get_content()
 
-    news_in([*rows, event(4)], tmp_path)  # an alert without a figure
-    assert "9 dead, was 4 (first paper2.example" in digest_of(tmp_path).get_content()
+    known = {"figure": "dead", "old": "4", "new": "9", "sources": 3, "url": fact["url"]}
+    news_in([*rows, event(4, facts=[known])], tmp_path)  # an alert without a new figure
+    message = digest_of(tmp_path)
+    assert "9 dead, was 4 (first paper2.example" in message.get_content()
+    assert re.search(r"\[breaking\] [^:]+: 9 dead, was 4\. 5 papers", message.get_content())
 
 
 def test_a_digest_counts_what_it_does_not_list_and_names_the_option(tmp_path: Path) -> None:
