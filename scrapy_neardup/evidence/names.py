@@ -151,17 +151,14 @@ def rarest_names(
     languages share.
     """
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
-    tolls = [*islice(tolls, _MOST_TOLLS)]
-    told = {_slot(str(value)) for _, value in tolls}  # a toll is no second name
-    found_slots = dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))
-    slots = np.array([slot for slot in found_slots if slot not in told], np.uint32)
+    slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
     counts = weights.frequencies.learn_slots(slots, documents=0)
     is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
     of_tolls = []
-    for kind, value in tolls:
+    for kind, value in islice(tolls, _MOST_TOLLS):
         if value >= _LARGEST_EXACT:  # a large value is rounded
             value = min(_VALUES - 1, _LARGEST_EXACT + int(50 * math.log(value / _LARGEST_EXACT)))
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
@@ -201,9 +198,16 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
 
 
-def names_beside(tolls: SharedTolls) -> int:
-    """Return how many names two languages must share beside equal tolls."""
-    return next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
+def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, have_capitals: bool) -> int:
+    """Return how many names two languages must share beside equal tolls: one less if a script has no capitals.
+
+    The figures of tolls, which may be names too, are none of them.
+    """
+    least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
+    if not have_capitals:
+        return max(0, least - 1)
+    figures = {_slot(str(value)) for value in _tolls(a).values()}
+    return least + len(figures.intersection(shared_terms(a, b)))
 
 
 def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:

@@ -31,6 +31,8 @@ _SOUNDS = (
 )
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
+_CONSONANTS = re.compile("[^aeiouy]+")
+_DARK = frozenset("ou")  # vowels
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
@@ -72,7 +74,19 @@ def _are_one_name(a: str, b: str) -> bool:
     consonants = skeleton(a)
     size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
     begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
-    return begin_alike and consonants == skeleton(b) != "" and not differing(said_by(a), said_by(b))
+    is_one = begin_alike and consonants == skeleton(b) != "" and _have_like_vowels(a, b)
+    return is_one and not differing(said_by(a), said_by(b))
+
+
+def _have_like_vowels(a: str, b: str) -> bool:
+    """Decide whether the vowels inside two names may be one: "Hussein", "Hussain", but not "Hassan", "Hussein".
+
+    The last ones may be endings.
+    """
+    inside = [_CONSONANTS.split(each)[:-1] for each in (a, b)]
+    if len(inside[0]) != len(inside[1]) or not (a + b).isascii():
+        return True
+    return all(not x or not y or _DARK.isdisjoint(x) == _DARK.isdisjoint(y) for x, y in zip(*inside, strict=True))
 
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:

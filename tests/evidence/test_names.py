@@ -136,7 +136,7 @@ MINE = (
 )  # fmt: skip
 async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str, language: str, joins: bool) -> None:
     async with opened("news", "memory://", "x") as detector:
-        told = f"A ferry sank and 12 people died. {ENGLISH}"
+        told = f"A ferry sank and 12 people died. {ENGLISH}" if text == MINE else ENGLISH
         wire = detector.document(told, url="https://one.example/", language="en", seen_at=START)
         report = detector.document(text, url="https://two.example/", language=language, seen_at=START + 1)
         first, second = await detector.check(wire), await detector.check(report)
