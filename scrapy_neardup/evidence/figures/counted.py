@@ -44,7 +44,7 @@ _OF_PAGE = rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAG
 ).replace("_", " ")
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
-_CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
+CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
 # What is told of a figure, by its kind.
 LABELS: tuple[str, ...] = (
     "",
@@ -52,7 +52,7 @@ LABELS: tuple[str, ...] = (
     *[""] * (SILENT + 1 - FigureKind.OTHER),
     *("people", "%", "score"),
     *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
-    *_CURRENCY_SIGNS,
+    *CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
@@ -60,7 +60,7 @@ PEOPLE = KINDS["people"]
 PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
 _BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
     ("people", "patients", "magnitude"),
-    (*_CURRENCY_SIGNS, "votes", "seats"),
+    (*CURRENCY_SIGNS, "votes", "seats"),
     ("",),  # all that are not named here
     ("score", "points", "%"),
 )
@@ -278,7 +278,7 @@ def is_of_page(line: str) -> bool:
 
 def kind_of(label: str) -> FigureKind:
     """Return what a figure with this label counts."""
-    if label in _CURRENCY_SIGNS:
+    if label in CURRENCY_SIGNS:
         return FigureKind.MONEY
     return FigureKind(min(KINDS.get(label, FigureKind.OTHER), FigureKind.OTHER))
 

@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile, zip_longest
 
 from scrapy_neardup.evidence.figures.counted import (
     CLAUSE,
+    CURRENCY_SIGNS,
     PEOPLE,
     PERSONS,
     SILENT,
@@ -40,16 +41,18 @@ _ENDS_OF_SEARCH = WORDS["and"] | {LINE_END}  # "75 volunteers search for four mi
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
+_LONG = 5  # letters of a word that is no small word
 _TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
+_TAKEN_APART = frozenset((0, PEOPLE, FigureKind.INJURED, FigureKind.HOSPITALISED))
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
 
 
 def around(words: Sequence[str], each: Placed) -> str:
-    """Return the words around a figure, for which "#" stands."""
+    """Return the words around a figure, for which "#" stands, without signs of money: "about $25 million"."""
     found = (*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH])
-    return " ".join(filter(None, found))
+    return " ".join(word for word in found if word and word not in CURRENCY_SIGNS)
 
 
 def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]]:
@@ -149,13 +152,28 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
     for one, other in pairwise(placed):
         between = [word for word in words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
-        kinds = {one.figure.kind, other.figure.kind}
-        is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
+        kind = other.figure.kind
+        kinds = {one.figure.kind, kind}
+        told = kinds_told(between)
+        is_more = not _ADDING.isdisjoint(words[one.end : other.end + _NEAR])
+        # "three died in Lagos and four died in Abuja"
+        is_again = told == {kind} and (len(kinds) == 1 or kind is FigureKind.HOSPITALISED) and not is_more
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
-        is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
-        if is_sum or (kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added):
+        is_sum = is_joined and is_of_one and other.figure.value != "0" and (not told or is_again)
+        is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
+        is_list = kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added
+        if is_sum or is_list or (kinds <= _TAKEN_APART and _are_parallel(between, words[other.end :])):
             parts += [one, other]
     return parts
+
+
+def _are_parallel(between: Sequence[str], behind: Sequence[str]) -> bool:
+    """Decide whether a word stands as far behind one number as behind the next one.
+
+    "20 to the old hospital, 7 to the new hospital": these are numbers of two places.
+    """
+    pairs = (pair for pair in zip(between, behind, strict=False) if pair[0] not in PERSONS)
+    return any(len(word) > _LONG and word[:_LONG] == each[:_LONG] for word, each in pairs)
 
 
 def newest_values(

@@ -311,9 +311,12 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
+    has_bound = toll.qualifier == "at least" and toll.low == same[0].low
     # "45" says more exactly what "dozens" or "at least 40" say.
     vague = [each for each in same if each.qualifier != "exact"]
-    return is_of_news or any(each.low <= toll.low <= (each.high or _MOST_ABOVE * each.low) for each in vague)
+    return (
+        is_of_news or has_bound or any(each.low <= toll.low <= (each.high or _MOST_ABOVE * each.low) for each in vague)
+    )
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
