@@ -64,8 +64,13 @@ _BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
     ("",),  # all that are not named here
     ("score", "points", "%"),
 )
-_RANKS = {label: FigureKind.OTHER + place for place, labels in enumerate(_BEHIND_HOMES) for label in labels}
-_MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
+# Behind homes come other numbers of people, then money and votes, then all that are not named here, and scores last.
+_RANKS: dict[str, int] = {
+    **dict.fromkeys(("people", "patients", "magnitude"), FigureKind.OTHER),
+    **dict.fromkeys((*CURRENCY_SIGNS, "votes", "seats"), FigureKind.OTHER + 1),
+    "": FigureKind.OTHER + 2,
+    **dict.fromkeys(("score", "points", "%"), FigureKind.OTHER + 3),
+}
 
 _BORDERS = frozenset((LINE_END, FIGURE))
 _ENDS = _BORDERS | WORDS["and"]
@@ -296,7 +301,7 @@ def rank_of(label: str) -> int:
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
     told = f"{label}: {new}".removeprefix(": ")
-    if label and (kind_of(label) is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
+    if label and (kind_of(label) is FigureKind.MONEY or (label in KINDS and label not in ("magnitude", "score"))):
         told = f"{new} {label}"
     if old:
         told += f", was {old}"

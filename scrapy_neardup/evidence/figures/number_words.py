@@ -28,13 +28,10 @@ LANGUAGES = (
 ).split()  # fmt: skip
 
 
-_FOLDER = files("scrapy_neardup.evidence")
-
-
 @cache  # several modules read one table
 def read_table(name: str) -> Any:
     """Return a table of ``evidence``. Its words are folded as those of a text are, and have no apostrophes."""
-    text = _FOLDER.joinpath(name).read_text(encoding="utf-8")
+    text = files("scrapy_neardup.evidence").joinpath(name).read_text(encoding="utf-8")
     return json.loads(fold(text).casefold().replace("'", ""), parse_float=Decimal)
 
 
@@ -64,8 +61,8 @@ WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in wo
 HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
 _SIGNS = {"kc": "Kč", "zl": "zł", "₹": "Rs"}  # as they are told: there are rupees of several countries
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
-_PERCENT = {word.replace("_", " ") for word in WORDS["percent"]}
-PERCENT = _PERCENT.union({"%", "pct", "proc"}, (word for word, unit in _UNITS.items() if unit == "%"))
+PERCENT = {"%", "pct", "proc", *(word.replace("_", " ") for word in WORDS["percent"])}
+PERCENT |= {word for word, unit in _UNITS.items() if unit == "%"}
 PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}

@@ -185,7 +185,7 @@ def newest_values(
     """
     if not placed or not (any(map(meaning_of, words)) or (topic and is_correction)):
         return [*placed], is_correction
-    old = _old_values(words, placed, cues)
+    old = _old_values(words, placed, cues, is_correction=is_correction)
     is_correction |= any(
         cues.says["right" if each not in old else "not"].search(around(words, each)) for each in placed
     )
@@ -223,7 +223,11 @@ def _counted_as_others(
     if old and len(numbers) == 1:
         return kind, numbers
     more = [*filter(lambda each: is_more(words, each, cues), newest)]
-    counted = [each for each in more if _is_of_people(words, each)]
+    counted = [
+        each
+        for each in more
+        if each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
+    ]
     # "nine, not fourteen: five had stayed ashore"
     right = [one for one, each in pairwise(placed) if one in newest and each in old and each.first - one.end <= _NEAR]
     counted += right or [each for before, each in pairwise(placed) if before in old]
@@ -232,18 +236,16 @@ def _counted_as_others(
     return kind, [*filter(_is_number, counted)]
 
 
-def _is_of_people(words: Sequence[str], each: Placed) -> bool:
-    behind = words[each.end]
-    return each.figure.kind == PEOPLE or behind in PERSONS or behind.startswith(("名", "人", "位"))
-
-
 def _is_number(each: Placed) -> bool:
     """Decide whether a figure is a number that counts nothing else, or people."""
     return each.figure.kind in (0, PEOPLE) and each.figure.value.isdigit()
 
 
-def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
-    """Return the old values. One figure at least is the newest one: that which is said to be right, or not denied."""
+def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool) -> list[Placed]:
+    """Return the old values. One of several figures is the newest: that which is said to be right, or not denied.
+
+    A single one may be wrong: "Reports of ten deaths were incorrect".
+    """
     said = {each: around(words, each) for each in placed}
     right = [each for each in placed if cues.says["right"].search(said[each])]
     if right:
@@ -258,7 +260,9 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> l
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
-    return old[: len(placed) - 1]
+    last = said[placed[-1]]
+    is_wrong = is_correction and cues.says["old"].match(last, last.index("#")) is not None
+    return old[: len(placed) - (not is_wrong)]
 
 
 def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said: str, cues: Cues) -> bool:

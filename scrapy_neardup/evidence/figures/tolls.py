@@ -62,7 +62,6 @@ _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and d
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
-_ENDS_BEHIND: dict[int, AbstractSet[str]] = {FigureKind.VICTIMS: WORDS["and"]}  # of the words that tell that they died
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
@@ -154,18 +153,13 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
         for toll in _tolls_in(sentence, context, cues):
-            told = _corrected(told, toll, is_lead=sentence is lead)
+            if sentence is lead and toll.is_increment and not toll.is_first:  # a headline leaves out "more"
+                told = [each for each in told if each[:3] != toll[:3]]
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
     is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
-
-
-def _corrected(told: list[Toll], toll: Toll, *, is_lead: bool) -> list[Toll]:
-    """Return what the title tells without a number that the first sentence adds: a headline leaves out "more"."""
-    adds = is_lead and toll.is_increment and not toll.is_first
-    return [each for each in told if not adds or each[:3] != toll[:3]]
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
@@ -370,9 +364,9 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     words = sentence.words
     ahead = words[: each.first]
     behind = words[each.end :][:_REACH]
-    ends = _ENDS_BEHIND.get(kind, ENDS)
-    if is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD]):
-        ends = WORDS["and"]
+    are_more = is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD])
+    ends = WORDS["and"] if are_more or kind is FigureKind.VICTIMS else ENDS
+    if are_more:
         # "ещё двое пассажиров, раненых в аварии, умерли"
         behind = [word for word in behind if word != COMMA or COMMA not in behind[:_NEAR]]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
