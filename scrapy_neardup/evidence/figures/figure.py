@@ -95,15 +95,15 @@ class Placed(NamedTuple):
 def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:
     """Return the figures, and overwrite their tokens, as ``take_numbers`` does."""
     figures: list[Placed] = []
-    last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
+    claimed = 0  # behind the word that says what the figure before this one counts
     last_mark = ""
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
         before = tokens[max(0, first - REACH) : first][::-1]
         behind = tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
-        if figures and not last_mark and first - last_end <= 2:  # words
+        if figures and not last_mark and first - figures[-1].end <= 2:  # words
             last = figures[-1].figure
-            between = tokens[last_end:first]
+            between = tokens[figures[-1].end : first]
             are_short = max(map(len, between), default=0) < 5
             leads_on = not between or (are_short and not WORDS["to"].isdisjoint(between))  # "from four to nine"
             is_whole = 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE)
@@ -115,7 +115,6 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
                 figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
                 kind = SILENT
         figures.append(Placed(Figure(short_value(value), kind), first, next_token))
-        last_end = next_token
         last_mark = mark
         claimed = next_token + place
     return figures

@@ -41,15 +41,8 @@ from scrapy_neardup.evidence.figures.stated_numbers import (
     newest_values,
     parts_of_sums,
     place_marks,
-    without_people,
 )
-from scrapy_neardup.evidence.figures.toll_words import (
-    ENDS,
-    Cues,
-    cues_of,
-    has_died,
-    is_beside_other,
-)
+from scrapy_neardup.evidence.figures.toll_words import ENDS, Cues, cues_of, has_died, is_beside_other
 from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -153,13 +146,18 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
         for toll in _tolls_in(sentence, context, cues):
-            if sentence is lead and toll.is_increment and not toll.is_first:  # a headline leaves out "more"
-                told = [each for each in told if each[:3] != toll[:3]]
+            told = _corrected(told, toll, is_lead=sentence is lead)
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
-    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
+    is_correction = any(not each.placed and cues["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
+
+
+def _corrected(told: list[Toll], toll: Toll, *, is_lead: bool) -> list[Toll]:
+    """Return what the title tells without a number that the first sentence adds: a headline leaves out "more"."""
+    adds = is_lead and toll.is_increment and not toll.is_first
+    return [each for each in told if not adds or each[:3] != toll[:3]]
 
 
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
@@ -225,22 +223,20 @@ def _read(
     if of_people and not _counts_harm(printed):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
     folded = _RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed))
-    if cues.says["read as"].search(folded):
+    if cues["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
-            folded = cues.says[phrase].sub(replacement, folded)
+            folded = cues[phrase].sub(replacement, folded)
     marked, phrases = mark_numbers(folded, cues, language)
-    marked, cut = cues.says["since"].subn(r"\1", marked)
+    marked, cut = cues["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
-    placed = place_figures(tokens, starts, language)
-    placed += place_marks(tokens, words, phrases, cues)
-    placed = without_people(sorted(placed, key=lambda each: each.first))
-    told = cues.says["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
-    if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
+    placed = place_marks(place_figures(tokens, starts, language), tokens, words, phrases, cues)
+    told = cues["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
+    if placed and (cues["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
-    is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
+    is_correction = bool(placed) and cues["corrects"].search(folded) is not None
     newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
     return _Sentence(sentence, f"{folded} {printed}", words, newest, is_correction or is_lower)
 
@@ -320,8 +316,8 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     parts = parts_of_sums(sentence.words, sentence.placed)
     for each in sentence.placed:
         said = around(sentence.words, each)
-        is_news = not cues.says["not news"].search(said) and (start is None or is_news)
-        if cues.says["between"].search(said):
+        is_news = not cues["not news"].search(said) and (start is None or is_news)
+        if cues["between"].search(said):
             start = each
             continue
         kind = _kind_of(sentence, each, start, said, cues)
@@ -333,7 +329,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         adds |= is_more(sentence.words, each, cues)
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
-        is_part |= not kinds and cues.says["with others"].search(said) is not None
+        is_part |= not kinds and cues["with others"].search(said) is not None
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             bounds = _bounds(each, low, said, cues)
@@ -352,8 +348,8 @@ def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str,
     if kind in _MAY_DIE and each.figure.value != "0":
         kind = _kind_by_now(kind, each, sentence, said, cues)
     if kind is FigureKind.CASES:
-        return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
-    if kind is FigureKind.MONEY and cues.says["loss"].search(said):
+        return next((found for found, cue in _CASES.items() if cues[cue].search(said)), kind)
+    if kind is FigureKind.MONEY and cues["loss"].search(said):
         kind = each.figure.kind
     is_kept = each.figure.value.isdigit() if kind < FigureKind.OTHER else is_plain(each.figure.value)
     return kind if (is_kept or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
@@ -372,16 +368,16 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
     if has_died(behind, cues, ends) or has_died(near, cues, ends):
         return FigureKind.DEAD
-    is_of_disease = kind is FigureKind.INJURED and cues.says["sick"].search(said)
+    is_of_disease = kind is FigureKind.INJURED and cues["sick"].search(said)
     return FigureKind.CASES if is_of_disease else kind
 
 
 def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
-    if kind is FigureKind.SCORE and (len(scores) > 1 or cues.says["no match"].search(sentence.folded)):
+    if kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded)):
         return False
-    return kind not in _WITH_CUE or cues.says[_WITH_CUE[kind]].search(context) is not None
+    return kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None
 
 
 def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
@@ -394,6 +390,6 @@ def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[
         low = Decimal(start.figure.value)
         if low < high <= _WIDEST * low:
             return low, high, "range"
-    if cues.says["at least"].search(said):
+    if cues["at least"].search(said):
         return high, None, "at least"
-    return high, high, "about" if cues.says["about"].search(said) else "exact"
+    return high, high, "about" if cues["about"].search(said) else "exact"
