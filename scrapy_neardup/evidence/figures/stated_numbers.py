@@ -160,12 +160,13 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         told = kinds_told(between)
         is_more = not _ADDING.isdisjoint(words[one.end : other.end + _NEAR])
         # "three died in Lagos and four died in Abuja"
-        is_again = told == {other.figure.kind} and not is_more and (len(kinds) == 1 or told <= _TAKEN_APART)
+        is_again = told == {other.figure.kind} and not is_more
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
         is_sum = is_joined and is_of_one and other.figure.value != "0" and (not told or is_again)
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_list = kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added
-        if is_sum or is_list or (kinds <= _TAKEN_APART and _are_parallel(between, words[other.end :])):
+        may_be_apart = other.figure.kind == FigureKind.HOSPITALISED and kinds <= _TAKEN_APART
+        if is_sum or is_list or (may_be_apart and _are_parallel(between, words[other.end :])):
             parts += [one, other]
     return parts
 

@@ -295,13 +295,13 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
-    known = [each for each in same if (each.low, each.high) == (toll.low, toll.high)]
+    known = [each for each in same if each[1:4] == toll[1:4]]  # also with the same words that bound it
     if known:  # "A child dies. It is the first death.", "A man dies. Another man has died of the fire."
         return not (toll.is_first and toll.is_increment) and all(each.is_first and each.is_increment for each in known)
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
-    has_bound = toll.qualifier == "at least" and toll.low == same[0].low
+    has_bound = toll.qualifier != "exact" and toll.low == same[0].low
     # "45" says more exactly what "dozens" or "at least 40" say.
     vague = [each for each in same if each.qualifier != "exact"]
     return (
