@@ -230,9 +230,9 @@ def is_next(word: str) -> bool:
 
 def _is_mention(word: str, before: Sequence[str]) -> bool:
     """Decide whether a word far from a number only mentions people: "12 cars with the injured"."""
-    if word.startswith(("ال", "وال", "بال", "لل")) and before[-1] not in WORDS["of"]:
-        return True
-    return before[-1] in WORDS["about"] or (before[-1] in WORDS["articles"] and not _has("of", before[-2:-1]))
+    is_with_article = word.startswith(("ال", "وال", "بال", "لل")) and before[-1] not in WORDS["of"]
+    is_behind_article = before[-1] in WORDS["articles"] and not _has("of", before[-2:-1])
+    return is_with_article or is_behind_article or before[-1] in WORDS["about"]
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:

@@ -256,9 +256,8 @@ def _counts(numeral: str, run: re.Match[str]) -> bool:
     text, first, end = run.string, run.start(), run.end()
     if numeral.isascii() or (first and text[first - 1] in _ORDINALS):
         return False
-    if text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2)):
-        return True
-    if len(numeral) > 1 and not set(numeral) <= _LARGE:
+    is_of_fraction = text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2))
+    if is_of_fraction or (len(numeral) > 1 and not set(numeral) <= _LARGE):
         return True
     if numeral in _NEVER_ALONE or (numeral in "六十" and _NO_COUNT.match(text, end)):
         return False

@@ -158,9 +158,8 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
         kinds = {one.figure.kind, other.figure.kind}
         told = kinds_told(between)
-        is_more = not _ADDING.isdisjoint(words[one.end : other.end + _NEAR])
         # "three died in Lagos and four died in Abuja"
-        is_again = told == {other.figure.kind} and not is_more
+        is_again = told == {other.figure.kind} and _ADDING.isdisjoint(words[one.end : other.end + _NEAR])
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
         is_sum = is_joined and is_of_one and other.figure.value != "0" and (not told or is_again)
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])

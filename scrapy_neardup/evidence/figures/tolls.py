@@ -375,9 +375,8 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
 def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
-    if kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded)):
-        return False
-    return kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None
+    is_of_others = kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded))
+    return not is_of_others and (kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None)
 
 
 def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
