@@ -262,8 +262,8 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, i
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
-    last = said[placed[-1]]
-    is_wrong = is_correction and cues["old"].match(last, last.index("#")) is not None
+    last = said[placed[-1]].partition("#")
+    is_wrong = len(placed) == 1 and is_correction and cues["old"].match(f"#{last[2].partition(COMMA)[0]}") is not None
     return old[: len(placed) - (not is_wrong)]
 
 
