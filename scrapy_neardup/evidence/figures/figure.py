@@ -33,7 +33,7 @@ _LONGEST_VALUE = 16  # characters of a value that is kept as it is
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।።။។…")
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
-_SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
+SCORE = re.compile("([0-9]{1,3})-([0-9]{1,3})")
 
 
 class Figure(NamedTuple):
@@ -59,12 +59,12 @@ class Figure(NamedTuple):
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
     """Return the figures of an article, those of its title first. Counters and links to other articles have none."""
-    kept = []
-    for line in text[:MAX_CHARACTERS].split("\n"):
+    kept = (
+        line
+        for line in text[:MAX_CHARACTERS].split("\n")
         # "Read also: ..." and "12 comments" are short. "Shares cost 12 euros, a rise of 21 %." is no counter.
-        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > 8
-        if is_sentence or len(line) > 80 or not is_of_page(line):
-            kept.append(line)
+        if (line.endswith(SENTENCE_ENDS) and len(line.split()) > 8) or len(line) > 80 or not is_of_page(line)
+    )
     return [*find_figures(title, language), *find_figures("\n".join(kept))]
 
 
@@ -136,7 +136,7 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
     following = next(iter(behind), "")
-    if _SCORE.fullmatch(value) and (
+    if SCORE.fullmatch(value) and (
         mark or following in WORDS["behind scores"] or (len(following) <= 2 and following < "\u0900")
     ):  # small words; that of Sinhala is an ending
         return Counted(KINDS["score"])

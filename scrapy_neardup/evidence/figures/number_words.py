@@ -142,13 +142,9 @@ def all_languages() -> Languages:
         language = by_name[name] = _number_words(**table.get("numbers", {"small": {}, "scales": {}}))
         for word in {*language.small, *language.scales, *table.get("common words", "").split()}:
             of_word[word] = (*of_word.get(word, ()), name)
-        for word, scale in language.scales.items():
-            if scale >= 1000 or scale == 12:
-                scales.setdefault(word, scale)
-    for value, joined in _CLDR["scales"].items():
-        for word in joined.split("|"):
-            scales.setdefault(word, int(value))
-    return Languages(by_name, of_word, scales)
+        scales = {word: scale for word, scale in language.scales.items() if scale >= 1000 or scale == 12} | scales
+    of_cldr = {word: int(value) for value, joined in reversed(_CLDR["scales"].items()) for word in joined.split("|")}
+    return Languages(by_name, of_word, of_cldr | scales)
 
 
 def _number_words(small: dict[str, int | Decimal], thousand: str = "", **others: Any) -> NumberWords:

@@ -85,9 +85,8 @@ def cues_of(language: str) -> Cues:
 def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
-    following = (behind[at : at + 1] for at in range(1, len(clause) + 1))
     # "hurt in the flood that killed a farmer"
-    clause = [word for word, near in zip(clause, following, strict=True) if WORDS["determiners"].isdisjoint(near)]
+    clause = [word for at, word in enumerate(clause, 1) if WORDS["determiners"].isdisjoint(behind[at : at + 1])]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
     # "die" is an article in German

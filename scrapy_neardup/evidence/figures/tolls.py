@@ -22,7 +22,7 @@ from scrapy_neardup.evidence.figures.counted import (
     kind_of,
     kinds_told,
 )
-from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
+from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SCORE, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     FIGURE,
@@ -67,7 +67,6 @@ _WITH_CUE: dict[int, str] = {
 _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][0-9])")
-_SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
@@ -380,7 +379,7 @@ def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
 
 
 def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
-    score = _SCORE.fullmatch(each.figure.value)
+    score = SCORE.fullmatch(each.figure.value)
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"
     high = Decimal(each.figure.value)
