@@ -61,8 +61,9 @@ WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in wo
 HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
 _SIGNS = {"kc": "Kč", "zl": "zł", "₹": "Rs"}  # as they are told: there are rupees of several countries
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
-PERCENT = {"%", "pct", "proc", *(word.replace("_", " ") for word in WORDS["percent"])}
-PERCENT |= {word for word, unit in _UNITS.items() if unit == "%"}
+PERCENT = {"%", "pct", "proc", *(word.replace("_", " ") for word in WORDS["percent"])}.union(
+    word for word, unit in _UNITS.items() if unit == "%"
+)
 PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
