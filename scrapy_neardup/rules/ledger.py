@@ -96,10 +96,10 @@ def _total(tolls: Sequence[Toll]) -> Toll | None:
 def _says_better(toll: Toll, first: Toll) -> bool:
     """Decide whether a value is an exact one in the range of the first one, or has a bound that this one leaves out.
 
-    A headline says "dozens" or "12 dead", and its text "40" or "at least 12".
+    A headline says "dozens" or "12 dead", and its text "40", "at least 12" or "about 12".
     """
     if first.low == first.high:
-        return toll.low == first.low and toll.qualifier == "at least"
+        return toll.low == first.low and toll.qualifier in ("at least", "about")
     return toll.low == toll.high and first.low <= toll.low <= (first.high or toll.low)
 
 

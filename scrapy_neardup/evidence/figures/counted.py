@@ -44,7 +44,7 @@ _OF_PAGE = rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAG
 ).replace("_", " ")
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
-_CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
+CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
 # What is told of a figure, by its kind.
 LABELS: tuple[str, ...] = (
     "",
@@ -52,7 +52,7 @@ LABELS: tuple[str, ...] = (
     *[""] * (SILENT + 1 - FigureKind.OTHER),
     *("people", "%", "score"),
     *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
-    *_CURRENCY_SIGNS,
+    *CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
@@ -60,12 +60,17 @@ PEOPLE = KINDS["people"]
 PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
 _BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
     ("people", "patients", "magnitude"),
-    (*_CURRENCY_SIGNS, "votes", "seats"),
+    (*CURRENCY_SIGNS, "votes", "seats"),
     ("",),  # all that are not named here
     ("score", "points", "%"),
 )
-_RANKS = {label: FigureKind.OTHER + place for place, labels in enumerate(_BEHIND_HOMES) for label in labels}
-_MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
+# Behind homes come other numbers of people, then money and votes, then all that are not named here, and scores last.
+_RANKS: dict[str, int] = {
+    **dict.fromkeys(("people", "patients", "magnitude"), FigureKind.OTHER),
+    **dict.fromkeys((*CURRENCY_SIGNS, "votes", "seats"), FigureKind.OTHER + 1),
+    "": FigureKind.OTHER + 2,
+    **dict.fromkeys(("score", "points", "%"), FigureKind.OTHER + 3),
+}
 
 _BORDERS = frozenset((LINE_END, FIGURE))
 _ENDS = _BORDERS | WORDS["and"]
@@ -225,9 +230,9 @@ def is_next(word: str) -> bool:
 
 def _is_mention(word: str, before: Sequence[str]) -> bool:
     """Decide whether a word far from a number only mentions people: "12 cars with the injured"."""
-    if word.startswith(("ال", "وال", "بال", "لل")) and before[-1] not in WORDS["of"]:
-        return True
-    return before[-1] in WORDS["about"] or (before[-1] in WORDS["articles"] and not _has("of", before[-2:-1]))
+    is_with_article = word.startswith(("ال", "وال", "بال", "لل")) and before[-1] not in WORDS["of"]
+    is_behind_article = before[-1] in WORDS["articles"] and not _has("of", before[-2:-1])
+    return is_with_article or is_behind_article or before[-1] in WORDS["about"]
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
@@ -278,7 +283,7 @@ def is_of_page(line: str) -> bool:
 
 def kind_of(label: str) -> FigureKind:
     """Return what a figure with this label counts."""
-    if label in _CURRENCY_SIGNS:
+    if label in CURRENCY_SIGNS:
         return FigureKind.MONEY
     return FigureKind(min(KINDS.get(label, FigureKind.OTHER), FigureKind.OTHER))
 
@@ -296,7 +301,7 @@ def rank_of(label: str) -> int:
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
     told = f"{label}: {new}".removeprefix(": ")
-    if label and (kind_of(label) is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)):
+    if label and (kind_of(label) is FigureKind.MONEY or (label in KINDS and label not in ("magnitude", "score"))):
         told = f"{new} {label}"
     if old:
         told += f", was {old}"

@@ -33,7 +33,7 @@ _LONGEST_VALUE = 16  # characters of a value that is kept as it is
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।።။។…")
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
-_SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
+SCORE = re.compile("([0-9]{1,3})-([0-9]{1,3})")
 
 
 class Figure(NamedTuple):
@@ -59,12 +59,12 @@ class Figure(NamedTuple):
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
     """Return the figures of an article, those of its title first. Counters and links to other articles have none."""
-    kept = []
-    for line in text[:MAX_CHARACTERS].split("\n"):
+    kept = (
+        line
+        for line in text[:MAX_CHARACTERS].split("\n")
         # "Read also: ..." and "12 comments" are short. "Shares cost 12 euros, a rise of 21 %." is no counter.
-        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > 8
-        if is_sentence or len(line) > 80 or not is_of_page(line):
-            kept.append(line)
+        if (line.endswith(SENTENCE_ENDS) and len(line.split()) > 8) or len(line) > 80 or not is_of_page(line)
+    )
     return [*find_figures(title, language), *find_figures("\n".join(kept))]
 
 
@@ -95,15 +95,15 @@ class Placed(NamedTuple):
 def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:
     """Return the figures, and overwrite their tokens, as ``take_numbers`` does."""
     figures: list[Placed] = []
-    last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
+    claimed = 0  # behind the word that says what the figure before this one counts
     last_mark = ""
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
         before = tokens[max(0, first - REACH) : first][::-1]
         behind = tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
-        if figures and not last_mark and first - last_end <= 2:  # words
+        if figures and not last_mark and first - figures[-1].end <= 2:  # words
             last = figures[-1].figure
-            between = tokens[last_end:first]
+            between = tokens[figures[-1].end : first]
             are_short = max(map(len, between), default=0) < 5
             leads_on = not between or (are_short and not WORDS["to"].isdisjoint(between))  # "from four to nine"
             is_whole = 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE)
@@ -115,7 +115,6 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
                 figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
                 kind = SILENT
         figures.append(Placed(Figure(short_value(value), kind), first, next_token))
-        last_end = next_token
         last_mark = mark
         claimed = next_token + place
     return figures
@@ -137,7 +136,7 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
     following = next(iter(behind), "")
-    if _SCORE.fullmatch(value) and (
+    if SCORE.fullmatch(value) and (
         mark or following in WORDS["behind scores"] or (len(following) <= 2 and following < "\u0900")
     ):  # small words; that of Sinhala is an ending
         return Counted(KINDS["score"])

@@ -28,13 +28,10 @@ LANGUAGES = (
 ).split()  # fmt: skip
 
 
-_FOLDER = files("scrapy_neardup.evidence")
-
-
 @cache  # several modules read one table
 def read_table(name: str) -> Any:
     """Return a table of ``evidence``. Its words are folded as those of a text are, and have no apostrophes."""
-    text = _FOLDER.joinpath(name).read_text(encoding="utf-8")
+    text = files("scrapy_neardup.evidence").joinpath(name).read_text(encoding="utf-8")
     return json.loads(fold(text).casefold().replace("'", ""), parse_float=Decimal)
 
 
@@ -64,15 +61,16 @@ WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in wo
 HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
 _SIGNS = {"kc": "Kč", "zl": "zł", "₹": "Rs"}  # as they are told: there are rupees of several countries
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
-_PERCENT = {word.replace("_", " ") for word in WORDS["percent"]}
-PERCENT = _PERCENT.union({"%", "pct", "proc"}, (word for word, unit in _UNITS.items() if unit == "%"))
+PERCENT = {"%", "pct", "proc", *(word.replace("_", " ") for word in WORDS["percent"])}.union(
+    word for word, unit in _UNITS.items() if unit == "%"
+)
 PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
 MONTHS_BY_NUMBER: dict[str, str] = _CLDR["months"]
+# Days of the week by their number: words, a stroke, and words that may mean something else.
 DAYS_BY_NUMBER: dict[str, str] = _CLDR["weekdays"]
-"""Days of the week by their number: words, a stroke, and words that may mean something else."""
 MONTHS = WORDS["months"].union(*(words.partition("|")[0].split() for words in MONTHS_BY_NUMBER.values()))
 WEEKDAYS = frozenset(("feira", "axsami")).union(*(words.partition("|")[0].split() for words in DAYS_BY_NUMBER.values()))
 DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())
@@ -145,13 +143,9 @@ def all_languages() -> Languages:
         language = by_name[name] = _number_words(**table.get("numbers", {"small": {}, "scales": {}}))
         for word in {*language.small, *language.scales, *table.get("common words", "").split()}:
             of_word[word] = (*of_word.get(word, ()), name)
-        for word, scale in language.scales.items():
-            if scale >= 1000 or scale == 12:
-                scales.setdefault(word, scale)
-    for value, joined in _CLDR["scales"].items():
-        for word in joined.split("|"):
-            scales.setdefault(word, int(value))
-    return Languages(by_name, of_word, scales)
+        scales = {word: scale for word, scale in language.scales.items() if scale >= 1000 or scale == 12} | scales
+    of_cldr = {word: int(value) for value, joined in reversed(_CLDR["scales"].items()) for word in joined.split("|")}
+    return Languages(by_name, of_word, of_cldr | scales)
 
 
 def _number_words(small: dict[str, int | Decimal], thousand: str = "", **others: Any) -> NumberWords:
@@ -259,9 +253,8 @@ def _counts(numeral: str, run: re.Match[str]) -> bool:
     text, first, end = run.string, run.start(), run.end()
     if numeral.isascii() or (first and text[first - 1] in _ORDINALS):
         return False
-    if text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2)):
-        return True
-    if len(numeral) > 1 and not set(numeral) <= _LARGE:
+    is_of_fraction = text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2))
+    if is_of_fraction or (len(numeral) > 1 and not set(numeral) <= _LARGE):
         return True
     if numeral in _NEVER_ALONE or (numeral in "六十" and _NO_COUNT.match(text, end)):
         return False

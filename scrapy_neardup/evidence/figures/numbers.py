@@ -293,6 +293,5 @@ def _decimal(number: str, fraction: bool) -> str:
 
 
 def _are_thousands(whole: str, groups: list[str]) -> bool:
-    if not groups or whole[0] == "0" or len(whole) > 3 or len(groups[-1]) != 3:
-        return False
-    return {len(group) for group in groups[:-1]} in (set(), {2}, {3})  # two digits: lakh and crore
+    may_be = bool(groups) and whole[0] != "0" and len(whole) <= 3 and len(groups[-1]) == 3
+    return may_be and {len(group) for group in groups[:-1]} in (set(), {2}, {3})  # two digits: lakh and crore

@@ -7,9 +7,11 @@ first number is old. One rule reads them in all languages; the tables have the w
 import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile, zip_longest
+from operator import attrgetter
 
 from scrapy_neardup.evidence.figures.counted import (
     CLAUSE,
+    CURRENCY_SIGNS,
     PEOPLE,
     PERSONS,
     SILENT,
@@ -40,16 +42,18 @@ _ENDS_OF_SEARCH = WORDS["and"] | {LINE_END}  # "75 volunteers search for four mi
 _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
+_LONG = 5  # letters of a word that is no small word
 _TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
+_TAKEN_APART = frozenset((0, PEOPLE, FigureKind.INJURED, FigureKind.HOSPITALISED))
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
 
 
 def around(words: Sequence[str], each: Placed) -> str:
-    """Return the words around a figure, for which "#" stands."""
+    """Return the words around a figure, for which "#" stands, without signs of money: "about $25 million"."""
     found = (*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH])
-    return " ".join(filter(None, found))
+    return " ".join(word for word in found if word and word not in CURRENCY_SIGNS)
 
 
 def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]]:
@@ -66,30 +70,29 @@ def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]
         phrases.append(found[0].strip())
         return f" {found.lastgroup} "
 
-    return cues.says["marks"].sub(mark, folded), phrases
+    return cues["marks"].sub(mark, folded), phrases
 
 
-def place_marks(tokens: Sequence[str], words: list[str], phrases: Sequence[str], cues: Cues) -> list[Placed]:
-    """Return the numbers for which marks stand, if they count something. The others become phrases again."""
-    placed = []
+def place_marks(
+    figures: Sequence[Placed], tokens: Sequence[str], words: list[str], phrases: Sequence[str], cues: Cues
+) -> list[Placed]:
+    """Return the figures of a sentence with the numbers for which marks stand, if they count something.
+
+    The other marks become phrases again. If anything else is counted, "a man" is no number: "a man killed three".
+    """
+    placed = [*figures]
     marks = [place for place, token in enumerate(tokens) if token in MARKS]
     for place, phrase in zip(marks, phrases, strict=True):
         mark = tokens[place]
         ahead = [*takewhile(lambda token: token not in _BORDERS, tokens[place + 1 : place + 1 + _FAR])]
         back = [*takewhile(lambda token: token not in _PAUSES, tokens[:place][: -_FAR - 1 : -1])]
-        if mark == "xxnone" and not cues.says["none behind"].search(phrase):
+        if mark == "xxnone" and not cues["none behind"].search(phrase):
             back = []
-        kinds = [] if mark == "xxanother" and FIGURE in back[:_BESIDE] else _kinds_beside(mark, ahead, back, cues)
+        kinds = _kinds_beside(mark, ahead, back, cues)
         words[place] = MARKS[mark] if kinds else phrase
         placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
-    return placed
-
-
-def without_people(placed: Sequence[Placed]) -> list[Placed]:
-    """Return the figures of a sentence without "a man" if there are others: "a man killed three"."""
-    if sum(each.figure.kind != SILENT for each in placed) == 1:
-        return [*placed]
-    return [each for each in placed if each.mark != "xxone"]
+    is_alone = sum(each.figure.kind != SILENT for each in placed) == 1
+    return sorted((each for each in placed if is_alone or each.mark != "xxone"), key=attrgetter("first"))
 
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
@@ -99,15 +102,19 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     sides = []
     for side, others, part in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
         found = nearest_meaning(side, others, part)
-        is_known = found is not None and cues.says["harm"].search(side[found[0]])
-        if found and is_known and _goes_with(mark, side, found, is_back=side is back, has_person=has_person):
+        if (
+            found
+            and cues["harm"].search(side[found[0]])
+            and _goes_with(mark, side, found, is_back=side is back, has_person=has_person)
+        ):
             sides.append((found[1], side[found[0] :], found[2]))
-    if not sides:
+    if not sides or (mark == "xxanother" and FIGURE in back[:_BESIDE]):
         return []
     # "A fourth worker died in hospital"
     _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
-        other = meaning_of(rest[2]) if len(rest) > 2 and rest[1] in WORDS["or"] else None
+        conjunction, noun = (*rest[1:3], "", "")[:2]
+        other = meaning_of(noun) if conjunction in WORDS["or"] else None
         return [_of_people(each) for each in (meaning, other) if each]
     return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning)]
 
@@ -137,7 +144,7 @@ def _goes_with(
 
 def is_more(words: Sequence[str], each: Placed, cues: Cues) -> bool:
     """Decide whether a figure adds to an earlier one."""
-    return each.mark in ("xxanother", "xxone") or cues.says["more"].search(around(words, each)) is not None
+    return each.mark in ("xxanother", "xxone") or cues["more"].search(around(words, each)) is not None
 
 
 def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
@@ -150,12 +157,26 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         between = [word for word in words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
         kinds = {one.figure.kind, other.figure.kind}
-        is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
+        told = kinds_told(between)
+        # "three died in Lagos and four died in Abuja"
+        is_again = told == {other.figure.kind} and _ADDING.isdisjoint(words[one.end : other.end + _NEAR])
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
-        is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
-        if is_sum or (kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added):
+        is_sum = is_joined and is_of_one and other.figure.value != "0" and (not told or is_again)
+        is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
+        is_list = kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added
+        may_be_apart = other.figure.kind == FigureKind.HOSPITALISED and kinds <= _TAKEN_APART
+        if is_sum or is_list or (may_be_apart and _are_parallel(between, words[other.end :])):
             parts += [one, other]
     return parts
+
+
+def _are_parallel(between: Sequence[str], behind: Sequence[str]) -> bool:
+    """Decide whether a word stands as far behind one number as behind the next one.
+
+    "20 to the old hospital, 7 to the new hospital": these are numbers of two places.
+    """
+    pairs = (pair for pair in zip(between, behind, strict=False) if pair[0] not in PERSONS)
+    return any(len(word) > _LONG and word[:_LONG] == each[:_LONG] for word, each in pairs)
 
 
 def newest_values(
@@ -167,10 +188,8 @@ def newest_values(
     """
     if not placed or not (any(map(meaning_of, words)) or (topic and is_correction)):
         return [*placed], is_correction
-    old = _old_values(words, placed, cues)
-    is_correction |= any(
-        cues.says["right" if each not in old else "not"].search(around(words, each)) for each in placed
-    )
+    old = _old_values(words, placed, cues, is_correction=is_correction)
+    is_correction |= any(cues["right" if each not in old else "not"].search(around(words, each)) for each in placed)
     kind, counted = _counted_as_others(words, placed, old, cues, topic, is_correction=is_correction)
     newest = [
         each._replace(figure=each.figure._replace(kind=kind)) if each in counted else each
@@ -210,7 +229,7 @@ def _counted_as_others(
     right = [one for one, each in pairwise(placed) if one in newest and each in old and each.first - one.end <= _NEAR]
     counted += right or [each for before, each in pairwise(placed) if before in old]
     if old or is_correction or is_subject or more:
-        counted += filter(lambda each: cues.says["total"].search(around(words, each)), numbers)
+        counted += filter(lambda each: cues["total"].search(around(words, each)), numbers)
     return kind, [*filter(_is_number, counted)]
 
 
@@ -224,23 +243,28 @@ def _is_number(each: Placed) -> bool:
     return each.figure.kind in (0, PEOPLE) and each.figure.value.isdigit()
 
 
-def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
-    """Return the old values. One figure at least is the newest one: that which is said to be right, or not denied."""
+def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool) -> list[Placed]:
+    """Return the old values. One of several figures is the newest: that which is said to be right, or not denied.
+
+    A single one may be wrong: "Reports of ten deaths were incorrect".
+    """
     said = {each: around(words, each) for each in placed}
-    right = [each for each in placed if cues.says["right"].search(said[each])]
+    right = [each for each in placed if cues["right"].search(said[each])]
     if right:
         return [each for each in placed if each not in right]
-    denied = [each for each in placed if cues.says["not"].search(said[each])]
+    denied = [each for each in placed if cues["not"].search(said[each])]
     old = [
         each
         for each, following in zip_longest(placed, placed[1:])
         if each in denied
-        or cues.says["old"].search(said[each])
+        or cues["old"].search(said[each])
         or (following and _is_before_newer(words, each, following, said[each], cues))
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
-    return old[: len(placed) - 1]
+    last = said[placed[-1]].partition("#")
+    is_wrong = len(placed) == 1 and is_correction and cues["old"].match(f"#{last[2].partition(COMMA)[0]}") is not None
+    return old[: len(placed) - (not is_wrong)]
 
 
 def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said: str, cues: Cues) -> bool:
@@ -250,10 +274,10 @@ def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said
         return _ENDS_OF_SEARCH.isdisjoint(between)
     if len(between) > _GAP:
         return False
-    if cues.says["from"].search(said):
+    if cues["from"].search(said):
         return True
     values = [int(number.figure.value) for number in (each, following) if number.figure.value.isdigit()]
-    is_greater = _is_number(following) and values[:-1] < values[1:] and not cues.says["between"].search(said)
+    is_greater = _is_number(following) and values[:-1] < values[1:] and not cues["between"].search(said)
     is_number_of = not WORDS["number of"].isdisjoint(words[: each.first])
     return is_greater and is_number_of and not (WORDS["reaches"] | WORDS["to"]).isdisjoint(between[-1:])
 
@@ -261,16 +285,13 @@ def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said
 def _kind_told(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> tuple[int, bool]:
     """Return the one kind that a sentence tells, or 0, and whether it tells "the number of" these."""
     places = [place for place, word in enumerate(words) if word in WORDS["number of"]]
-    first = min((each.first for each in placed), default=0)
-    place = max((each for each in places if each < first), default=min(places, default=len(words)))
+    place = max((each for each in places if each < placed[0].first), default=min(places, default=len(words)))
     beside = (*words[max(0, place - 1) : place], *words[place : place + _BESIDE + 2]) if place < len(words) else ()
     subject: int = next((meaning.kind for meaning in map(meaning_of, beside) if meaning), 0)
-    kinds = {
-        each.figure.kind for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0"
-    }
-    is_of_words = not kinds - {FigureKind.VICTIMS}
+    known = (each.figure for each in placed if 0 < each.figure.kind < FigureKind.OTHER and each.figure.value != "0")
+    kinds: set[int] = {each.kind for each in known} - {FigureKind.VICTIMS}
+    is_of_words = not kinds
     if is_of_words:
-        kinds = {*kinds_told(filter(cues.says["harm"].search, words))}
-    kinds -= {FigureKind.VICTIMS}
+        kinds |= kinds_told(filter(cues["harm"].search, words)) - {FigureKind.VICTIMS}
     kind = min(kinds) if len(kinds) == 1 else subject
     return kind, is_of_words and kind == subject

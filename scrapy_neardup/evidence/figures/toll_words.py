@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, kinds_told
 from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
@@ -19,15 +18,17 @@ _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, 
 MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
 
 
-class Patterns(dict[str, re.Pattern[str]]):
-    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms.
+class Cues(dict[str, re.Pattern[str]]):
+    """What the words around a figure say of it, for one language: patterns by their role.
 
-    "@" stands for a word for people.
+    Each is made when it is first needed, since all take 10 ms. "@" stands for a word for people, "#" for the figure.
+    ``rewritten`` are phrases that are read as others, each of which is a role too: "no one" is 0, "a first" is 1.
     """
 
-    def __init__(self, phrases: Mapping[str, str], language: str) -> None:
+    def __init__(self, phrases: Mapping[str, str], rewritten: Mapping[str, str], language: str) -> None:
         self._phrases = phrases
         self._language = language
+        self.rewritten = rewritten
 
     def __missing__(self, role: str) -> re.Pattern[str]:
         phrases = self._phrases.get(role, "(?!)")
@@ -39,13 +40,6 @@ class Patterns(dict[str, re.Pattern[str]]):
             pattern = phrases.replace("*", "[^ ]*")  # a star stands for the rest of a word
         self[role] = re.compile(pattern)
         return self[role]
-
-
-class Cues(NamedTuple):
-    """What the words around a figure say of it, for one language."""
-
-    rewritten: Mapping[str, str]  # phrases: "no one" is 0, "a first" is 1
-    says: Patterns  # those that are rewritten, and others by their role; "#" stands for the figure
 
 
 @lru_cache(maxsize=64)
@@ -85,23 +79,22 @@ def cues_of(language: str) -> Cues:
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
-    return Cues(rewritten, Patterns({each: each for each in rewritten} | roles, language))
+    return Cues({each: each for each in rewritten} | roles, rewritten, language)
 
 
 def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:
     """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
-    following = (behind[at : at + 1] for at in range(1, len(clause) + 1))
     # "hurt in the flood that killed a farmer"
-    clause = [word for word, near in zip(clause, following, strict=True) if WORDS["determiners"].isdisjoint(near)]
+    clause = [word for at, word in enumerate(clause, 1) if WORDS["determiners"].isdisjoint(behind[at : at + 1])]
     if clause and clause[0] > CUT:
         clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
     # "die" is an article in German
-    return FigureKind.DEAD in kinds_told(filter(cues.says["harm"].search, clause))
+    return FigureKind.DEAD in kinds_told(filter(cues["harm"].search, clause))
 
 
 def is_beside_other(kind: int, before: Sequence[str], cues: Cues) -> bool:
     """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
-    told = kinds_told(filter(cues.says["harm"].search, before))
+    told = kinds_told(filter(cues["harm"].search, before))
     places = {FigureKind.HOSPITALISED, FigureKind.VICTIMS, FigureKind.CASES}  # "in hospital", "in the case"
     return kind is not FigureKind.DEAD and not told <= {kind, *places}

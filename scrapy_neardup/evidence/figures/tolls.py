@@ -22,7 +22,7 @@ from scrapy_neardup.evidence.figures.counted import (
     kind_of,
     kinds_told,
 )
-from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
+from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SCORE, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     FIGURE,
@@ -41,15 +41,8 @@ from scrapy_neardup.evidence.figures.stated_numbers import (
     newest_values,
     parts_of_sums,
     place_marks,
-    without_people,
 )
-from scrapy_neardup.evidence.figures.toll_words import (
-    ENDS,
-    Cues,
-    cues_of,
-    has_died,
-    is_beside_other,
-)
+from scrapy_neardup.evidence.figures.toll_words import ENDS, Cues, cues_of, has_died, is_beside_other
 from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -62,7 +55,6 @@ _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and d
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
-_ENDS_BEHIND: dict[int, AbstractSet[str]] = {FigureKind.VICTIMS: WORDS["and"]}  # of the words that tell that they died
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
@@ -75,7 +67,6 @@ _WITH_CUE: dict[int, str] = {
 _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][0-9])")
-_SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
@@ -158,7 +149,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
-    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
+    is_correction = any(not each.placed and cues["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
@@ -231,22 +222,20 @@ def _read(
     if of_people and not _counts_harm(printed):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
     folded = _RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed))
-    if cues.says["read as"].search(folded):
+    if cues["read as"].search(folded):
         for phrase, replacement in cues.rewritten.items():
-            folded = cues.says[phrase].sub(replacement, folded)
+            folded = cues[phrase].sub(replacement, folded)
     marked, phrases = mark_numbers(folded, cues, language)
-    marked, cut = cues.says["since"].subn(r"\1", marked)
+    marked, cut = cues["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
-    placed = place_figures(tokens, starts, language)
-    placed += place_marks(tokens, words, phrases, cues)
-    placed = without_people(sorted(placed, key=lambda each: each.first))
-    told = cues.says["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
-    if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
+    placed = place_marks(place_figures(tokens, starts, language), tokens, words, phrases, cues)
+    told = cues["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
+    if placed and (cues["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
-    is_correction = bool(placed) and cues.says["corrects"].search(folded) is not None
+    is_correction = bool(placed) and cues["corrects"].search(folded) is not None
     newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
     return _Sentence(sentence, f"{folded} {printed}", words, newest, is_correction or is_lower)
 
@@ -305,15 +294,18 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
 
 
 def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
-    known = [each for each in same if (each.low, each.high) == (toll.low, toll.high)]
+    known = [each for each in same if each[1:4] == toll[1:4]]  # also with the same words that bound it
     if known:  # "A child dies. It is the first death.", "A man dies. Another man has died of the fire."
         return not (toll.is_first and toll.is_increment) and all(each.is_first and each.is_increment for each in known)
     # "Gunmen kill three. They shot at a car, killing two men."
     is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
+    has_bound = toll.qualifier != "exact" and toll.low == same[0].low
     # "45" says more exactly what "dozens" or "at least 40" say.
     vague = [each for each in same if each.qualifier != "exact"]
-    return is_of_news or any(each.low <= toll.low <= (each.high or _MOST_ABOVE * each.low) for each in vague)
+    return (
+        is_of_news or has_bound or any(each.low <= toll.low <= (each.high or _MOST_ABOVE * each.low) for each in vague)
+    )
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
@@ -323,8 +315,8 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     parts = parts_of_sums(sentence.words, sentence.placed)
     for each in sentence.placed:
         said = around(sentence.words, each)
-        is_news = not cues.says["not news"].search(said) and (start is None or is_news)
-        if cues.says["between"].search(said):
+        is_news = not cues["not news"].search(said) and (start is None or is_news)
+        if cues["between"].search(said):
             start = each
             continue
         kind = _kind_of(sentence, each, start, said, cues)
@@ -336,7 +328,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         adds |= is_more(sentence.words, each, cues)
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
-        is_part |= not kinds and cues.says["with others"].search(said) is not None
+        is_part |= not kinds and cues["with others"].search(said) is not None
         if is_news and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             bounds = _bounds(each, low, said, cues)
@@ -355,8 +347,8 @@ def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str,
     if kind in _MAY_DIE and each.figure.value != "0":
         kind = _kind_by_now(kind, each, sentence, said, cues)
     if kind is FigureKind.CASES:
-        return next((found for found, cue in _CASES.items() if cues.says[cue].search(said)), kind)
-    if kind is FigureKind.MONEY and cues.says["loss"].search(said):
+        return next((found for found, cue in _CASES.items() if cues[cue].search(said)), kind)
+    if kind is FigureKind.MONEY and cues["loss"].search(said):
         kind = each.figure.kind
     is_kept = each.figure.value.isdigit() if kind < FigureKind.OTHER else is_plain(each.figure.value)
     return kind if (is_kept or kind is FigureKind.SCORE) and kind not in _NO_TOLLS else None
@@ -367,28 +359,27 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     words = sentence.words
     ahead = words[: each.first]
     behind = words[each.end :][:_REACH]
-    ends = _ENDS_BEHIND.get(kind, ENDS)
-    if is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD]):
-        ends = WORDS["and"]
+    are_more = is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD])
+    ends = WORDS["and"] if are_more or kind is FigureKind.VICTIMS else ENDS
+    if are_more:
         # "ещё двое пассажиров, раненых в аварии, умерли"
         behind = [word for word in behind if word != COMMA or COMMA not in behind[:_NEAR]]
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
     if has_died(behind, cues, ends) or has_died(near, cues, ends):
         return FigureKind.DEAD
-    is_of_disease = kind is FigureKind.INJURED and cues.says["sick"].search(said)
+    is_of_disease = kind is FigureKind.INJURED and cues["sick"].search(said)
     return FigureKind.CASES if is_of_disease else kind
 
 
 def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
-    if kind is FigureKind.SCORE and (len(scores) > 1 or cues.says["no match"].search(sentence.folded)):
-        return False
-    return kind not in _WITH_CUE or cues.says[_WITH_CUE[kind]].search(context) is not None
+    is_of_others = kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded))
+    return not is_of_others and (kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None)
 
 
 def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
-    score = _SCORE.fullmatch(each.figure.value)
+    score = SCORE.fullmatch(each.figure.value)
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"
     high = Decimal(each.figure.value)
@@ -397,6 +388,6 @@ def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[
         low = Decimal(start.figure.value)
         if low < high <= _WIDEST * low:
             return low, high, "range"
-    if cues.says["at least"].search(said):
+    if cues["at least"].search(said):
         return high, None, "at least"
-    return high, high, "about" if cues.says["about"].search(said) else "exact"
+    return high, high, "about" if cues["about"].search(said) else "exact"
