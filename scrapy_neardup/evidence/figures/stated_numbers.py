@@ -41,6 +41,7 @@ _LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
+_MARKS = re.compile("|".join(MARKS))
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
@@ -56,7 +57,7 @@ def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]
     """Return a sentence with a mark in place of each phrase that stands for a number, and these phrases."""
     table = all_languages().by_name.get(language, NumberWords({}, {}))
     phrases = []
-    folded = re.sub("|".join(MARKS), " ", folded)  # words of the page
+    folded = _MARKS.sub(" ", folded)  # words of the page
 
     def mark(found: re.Match[str]) -> str:
         behind = folded[found.end() :].split(maxsplit=_NEAR)

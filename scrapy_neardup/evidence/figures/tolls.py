@@ -134,7 +134,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 
 def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_people: bool = False) -> list[Toll]:
     """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
-    language = language or language_of(number_tokens(text)[0])
+    language = language or language_of(number_tokens(fold(text))[0])
     language = READ_AS.get(language, language)
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
