@@ -230,16 +230,13 @@ def _read(
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(printed):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
-    folded = _RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed))
-    if cues.says["read as"].search(folded):
-        for phrase, replacement in cues.rewritten.items():
-            folded = cues.says[phrase].sub(replacement, folded)
-    marked, phrases = mark_numbers(folded, cues, language)
+    folded = cues.rewrite(_RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed)))
+    marked, marks = mark_numbers(folded, cues, language)
     marked, cut = cues.says["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
     words = list(tokens)
     placed = place_figures(tokens, starts, language)
-    placed += place_marks(tokens, words, phrases, cues)
+    placed += place_marks(tokens, words, marks, cues)
     placed = without_people(sorted(placed, key=lambda each: each.first))
     told = cues.says["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
     if placed and (cues.says["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
