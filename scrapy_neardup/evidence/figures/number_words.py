@@ -71,8 +71,8 @@ PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
 MONTHS_BY_NUMBER: dict[str, str] = _CLDR["months"]
+# Days of the week by their number: words, a stroke, and words that may mean something else.
 DAYS_BY_NUMBER: dict[str, str] = _CLDR["weekdays"]
-"""Days of the week by their number: words, a stroke, and words that may mean something else."""
 MONTHS = WORDS["months"].union(*(words.partition("|")[0].split() for words in MONTHS_BY_NUMBER.values()))
 WEEKDAYS = frozenset(("feira", "axsami")).union(*(words.partition("|")[0].split() for words in DAYS_BY_NUMBER.values()))
 DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())

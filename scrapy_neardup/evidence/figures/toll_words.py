@@ -94,8 +94,7 @@ def cues_of(language: str) -> Cues:
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
-    patterns = chain(rewritten, *rewritten.values())
-    return Cues(rewritten, Patterns({each: each for each in patterns} | roles, language))
+    return Cues(rewritten, Patterns({each: each for each in chain(rewritten, *rewritten.values())} | roles, language))
 
 
 def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:

@@ -158,7 +158,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
-    is_correction = any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
+    is_correction = bool(told) and any(not each.placed and cues.says["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
@@ -191,10 +191,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
         return []
     # "40 feared dead" is no toll, but tells the event
     head = _FEARED.sub("", fold(f"{title}\n{text[:_LONGEST]}").casefold())
-    lines = _LINES.split(head)
-    if not any(map(_counts_harm, lines)):
-        return []
-    found = _tolls(zip(lines, lines, strict=True), head, language, of_people=True)
+    found = _tolls([(line, line) for line in _LINES.split(head)], head, language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
 
