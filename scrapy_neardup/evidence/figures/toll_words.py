@@ -21,7 +21,7 @@ MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
 
 
 class Patterns(dict[str, re.Pattern[str]]):
-    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 10 ms.
+    """Patterns of the phrases of a language. Each is made when it is first needed, since all take 0.1 s.
 
     "@" stands for a word for people.
     """
