@@ -25,7 +25,7 @@ _MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
 _YEARS = range(1970, 2107)  # a number like these is a year alone
 # Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
 _RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
-_ISO = re.compile(r"\d{4}-?(?:\d\d|W)[^A-VX-Ya-z/]*")
+_ISO = re.compile(r"\d{4}-?(?:\d\d|W)(?:-?\d\dT)?[^A-VX-Ya-z/]*")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-]\d\d?(?::?\d\d)?)(?:\s*\(.*\))?$")  # GMT+0200 (Central European Summer Time)
 # Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too.
 ZONE_OFFSETS = {

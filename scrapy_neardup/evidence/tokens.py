@@ -42,11 +42,11 @@ HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
 INDEFINITE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
+# Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell".
 CLASSES: dict[str, dict[str, str]] = {
     **_TABLE["classes"],
     **{words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")},
 }
-"""Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell"."""
 ONLY = frozenset(CLASSES["only"]["only"].split())
 QUALIFIERS = ONLY.union(_TABLE["qualifiers"].split())
 DENIALS: dict[str, str] = _TABLE["denials"]

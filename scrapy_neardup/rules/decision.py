@@ -30,11 +30,11 @@ _NEAR_SIZE = 0.75
 _NEAR_SIZE_IF_HELD = 0.9
 _HELD = 0.9
 
+# How many texts of candidates are compared with one document. Candidates with equal texts count as one.
 MOST_LOOKS = 2
-"""How many texts of candidates are compared with one document. Candidates with equal texts count as one."""
 
+# Texts of documents by the keys of the documents.
 Texts = Mapping[bytes, StoredText]
-"""Texts of documents by the keys of the documents."""
 
 
 @dataclass(frozen=True, slots=True)

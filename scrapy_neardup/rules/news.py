@@ -15,8 +15,8 @@ from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 from scrapy_neardup.text.display import one_line
 
+# How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB.
 MOST_TOLD = 4096
-"""How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 _LARGE = 1000  # such a number is told for one thing
 _FEW = ("0", "1", "2")  # they seldom are news alone

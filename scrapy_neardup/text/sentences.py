@@ -1,8 +1,8 @@
 """Cut texts into sentences. An abbreviation, an initial, a decimal or a host name ends none."""
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -69,12 +69,7 @@ def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed
 def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the characters and the tokens with which sentences begin; those without a token are left out."""
     text = reading.text
-    lengths = reading.ends - reading.starts
-    is_free = lengths <= 6
-    if len(lengths) < _FEWEST_WORDS or lengths.mean() > _SHORTEST_MEAN:
-        is_free &= reading.flags.take(reading.ends) & STOP == 0
-    places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
-    known = {text[begin:end] for begin, end in places}
+    known = cache(partial(_words_without_stop, reading))  # most texts have no word that may be an abbreviation
     marked = [each.end() for each in _BETWEEN.finditer(text, 0, len(text) - 1) if _is_end(text, each, known)]
     phrases = _BETWEEN_PHRASES.finditer(text) if reading.present & UNSPACED else ()
     start = np.array(sorted([*marked, *(each.end() for each in phrases)]))
@@ -83,8 +78,18 @@ def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return start[has_tokens], first[has_tokens]
 
 
-def _is_end(text: str, between: re.Match[str], known: set[str]) -> bool:
-    """Decide whether a sentence ends with full stops. ``known`` are the words that the texts have without one."""
+def _words_without_stop(reading: Reading) -> set[str]:
+    """Return the short words that the texts have without a full stop."""
+    lengths = reading.ends - reading.starts
+    is_free = lengths <= 6
+    if len(lengths) < _FEWEST_WORDS or lengths.mean() > _SHORTEST_MEAN:
+        is_free &= reading.flags.take(reading.ends) & STOP == 0
+    places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
+    return {reading.text[begin:end] for begin, end in places}
+
+
+def _is_end(text: str, between: re.Match[str], known: Callable[[], set[str]]) -> bool:
+    """Decide whether a sentence ends with full stops. ``known`` returns the words that the texts have without one."""
     if between[1].strip(".!?"):
         return True
     stop, behind = between.span()
@@ -101,13 +106,13 @@ def _is_end(text: str, between: re.Match[str], known: set[str]) -> bool:
     return between[0].strip() != "." or not _is_abbreviation(word[0], known, is_numbered=following.isdigit())
 
 
-def _is_abbreviation(word: str, known: set[str], *, is_numbered: bool) -> bool:
+def _is_abbreviation(word: str, known: Callable[[], set[str]], *, is_numbered: bool) -> bool:
     """Decide whether a word in front of a full stop is short, and the texts never have it without one."""
     letters = sum(map(str.isalpha, word))
     is_short = word.lower() in _LONGER or (letters < 4 and word.lower() != word.upper())
     is_upper = letters > 2 and word.isupper()
     is_initial = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # in the scripts of India
-    return letters < 2 or (((is_short and not is_upper) or is_initial) and (is_numbered or word not in known))
+    return letters < 2 or (((is_short and not is_upper) or is_initial) and (is_numbered or word not in known()))
 
 
 def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: int) -> list[int]:

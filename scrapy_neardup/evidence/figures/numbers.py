@@ -26,7 +26,6 @@ from scrapy_neardup.evidence.figures.number_words import (
     with_digits,
     with_myriads,
 )
-from scrapy_neardup.text.folding import fold
 
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _LETTERS = (
@@ -89,12 +88,11 @@ _LONGEST = 15  # digits of a number that is added to a million
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
-    """Return the words, numbers, signs and ends of a text, and where the numbers are among them.
+    """Return the words, numbers, signs and ends of a folded text, and where the numbers are among them.
 
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the mark of a telephone number. Takes linear time.
     """
-    text = fold(text)
     if not text.isascii() and any(sign in text for sign in "만억조천"):
         text = with_myriads(text)
     for sign, pattern, usual in _REWRITTEN:

@@ -45,6 +45,7 @@ _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.
 _LONG = 5  # letters of a word that is no small word
 _TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
 _TAKEN_APART = frozenset((0, PEOPLE, FigureKind.INJURED, FigureKind.HOSPITALISED))
+_MARKS = re.compile("|".join(MARKS))
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
 _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
@@ -60,7 +61,7 @@ def mark_numbers(folded: str, cues: Cues, language: str) -> tuple[str, list[str]
     """Return a sentence with a mark in place of each phrase that stands for a number, and these phrases."""
     table = all_languages().by_name.get(language, NumberWords({}, {}))
     phrases = []
-    folded = re.sub("|".join(MARKS), " ", folded)  # words of the page
+    folded = _MARKS.sub(" ", folded)  # words of the page
 
     def mark(found: re.Match[str]) -> str:
         behind = folded[found.end() :].split(maxsplit=_NEAR)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from scrapy_neardup.evidence.figures.counted import CUT, FigureKind, is_next, kinds_told
 from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
@@ -12,6 +12,7 @@ from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _YEAR = "(?:19|20)[0-9]{2}"
 _LONGEST = 16  # characters to the word that tells that the injured have died
+_TOGETHER = 24  # phrases that are looked for by one pattern, before each is by its own
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
 # The numbers for which words stand, see ``stated_numbers``.
@@ -22,10 +23,11 @@ class Cues(dict[str, re.Pattern[str]]):
     """What the words around a figure say of it, for one language: patterns by their role.
 
     Each is made when it is first needed, since all take 10 ms. "@" stands for a word for people, "#" for the figure.
-    ``rewritten`` are phrases that are read as others, each of which is a role too: "no one" is 0, "a first" is 1.
+    ``rewritten`` are phrases that are read as others, by the pattern of some of them: "no one" is 0, "a first" is 1.
+    Each of them is a role too, and so is the pattern.
     """
 
-    def __init__(self, phrases: Mapping[str, str], rewritten: Mapping[str, str], language: str) -> None:
+    def __init__(self, phrases: Mapping[str, str], rewritten: Mapping[str, Mapping[str, str]], language: str) -> None:
         self._phrases = phrases
         self._language = language
         self.rewritten = rewritten
@@ -41,13 +43,22 @@ class Cues(dict[str, re.Pattern[str]]):
         self[role] = re.compile(pattern)
         return self[role]
 
+    def rewrite(self, folded: str) -> str:
+        """Return a sentence with its phrases rewritten, one after the other. Most sentences have none."""
+        for group, phrases in self.rewritten.items():
+            for phrase in phrases if self[group].search(folded) else ():
+                folded = self[phrase].sub(phrases[phrase], folded)
+        return folded
+
 
 @lru_cache(maxsize=64)
 def cues_of(language: str) -> Cues:
     """Return the cues of a language by its ISO 639-1 code. Without a table only few phrases are known."""
     table = TABLES.get(language, {})
     words = table.get("tolls", {})
-    rewritten = words.get("read as", {})
+    phrases = [*words.get("read as", {}).items()]
+    groups = (dict(phrases[at : at + _TOGETHER]) for at in range(0, len(phrases), _TOGETHER))
+    rewritten = {"|".join(each): each for each in groups}
     beside = table.get("beside", {})
     ahead, behind, place = (
         "|".join(beside.get(role, "(?!)").split()).replace("_", " ")
@@ -71,7 +82,6 @@ def cues_of(language: str) -> Cues:
         **dict.fromkeys(("damage", "election"), ".?"),
         **words,
         "disease": f"{TABLES['und']['tolls']['disease']}|{words.get('disease', '.?')}",
-        "read as": "|".join(rewritten or ["(?!)"]),
         # "the first death since 2015"
         "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
         f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
@@ -79,7 +89,7 @@ def cues_of(language: str) -> Cues:
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
-    return Cues({each: each for each in rewritten} | roles, rewritten, language)
+    return Cues({each: each for each in chain(rewritten, *rewritten.values())} | roles, rewritten, language)
 
 
 def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:

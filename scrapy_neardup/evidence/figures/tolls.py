@@ -125,7 +125,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 
 def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_people: bool = False) -> list[Toll]:
     """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
-    language = language or language_of(number_tokens(text)[0])
+    language = language or language_of(number_tokens(fold(text))[0])
     language = READ_AS.get(language, language)
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
@@ -149,7 +149,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
-    is_correction = any(not each.placed and cues["corrects"].match(each.folded) for each in head)
+    is_correction = bool(told) and any(not each.placed and cues["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
@@ -182,10 +182,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
         return []
     # "40 feared dead" is no toll, but tells the event
     head = _FEARED.sub("", fold(f"{title}\n{text[:_LONGEST]}").casefold())
-    lines = _LINES.split(head)
-    if not any(map(_counts_harm, lines)):
-        return []
-    found = _tolls(zip(lines, lines, strict=True), head, language, of_people=True)
+    found = _tolls([(line, line) for line in _LINES.split(head)], head, language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
 
@@ -221,10 +218,7 @@ def _read(
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(printed):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
-    folded = _RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed))
-    if cues["read as"].search(folded):
-        for phrase, replacement in cues.rewritten.items():
-            folded = cues[phrase].sub(replacement, folded)
+    folded = cues.rewrite(_RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed)))
     marked, phrases = mark_numbers(folded, cues, language)
     marked, cut = cues["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
