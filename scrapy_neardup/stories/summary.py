@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
-from scrapy_neardup.evidence.titles import names_site, title_without_site
+from scrapy_neardup.evidence.titles import names_site, terms_of, title_without_site
 from scrapy_neardup.evidence.tokens import REACTIONS
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
@@ -137,6 +137,44 @@ def _words(title: str) -> set[str]:
 @lru_cache(maxsize=1000)
 def _figures_of(title: str) -> set[str]:
     return {figure.value for figure in find_figures(title)}
+
+
+_FEWEST_OWNERS = 5  # that print in the language of a headline
+# terms but names
+_FEWEST_TERMS = 3
+_SHARED_WITH_EVENT = 2
+_SHARED_WITH_TITLE = 3
+
+
+def members_about(members: Sequence[Member], headline: str, lead: str) -> Sequence[Member]:
+    """Return the members that are about what headline and lead tell. Left out are those that share only names with it.
+
+    A press conference has several subjects, and pages on all of them name the speaker. Names are words that no member
+    begins with a small letter. Only members in the language of the headline are judged. All stay if few owners print in
+    it, or if those that would be left out are half of them.
+    """
+    languages = {each.language for each in members if headline in each.title}
+    judged = [each for each in members if each.language in languages]
+    said = {each.id: " ".join((each.title, each.lead, *each.news[:1])) for each in judged}
+    words = " ".join(said.values()).split()
+    no_names = terms_of(" ".join(each for each in words if not next(filter(str.isalpha, each), "").isupper()))
+    told = {member: terms_of(text) & no_names for member, text in said.items()}
+    of_event = terms_of(f"{headline} {lead}") & no_names
+    if len({each.owner for each in judged}) < _FEWEST_OWNERS or len(of_event) < _FEWEST_TERMS:
+        return members
+    about = [
+        terms_of(each.title)
+        for each in judged
+        if headline in each.title or len(told[each.id] & of_event) >= _SHARED_WITH_EVENT
+    ]
+    left = {
+        member
+        for member, terms in told.items()
+        if len(terms) >= _FEWEST_TERMS
+        and len(terms & of_event) < _SHARED_WITH_EVENT
+        and max(len(terms & title) for title in about) < _SHARED_WITH_TITLE
+    }
+    return members if 2 * len(left) >= len(judged) else [each for each in members if each.id not in left]
 
 
 _MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
