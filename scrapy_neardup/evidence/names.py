@@ -35,8 +35,8 @@ from scrapy_neardup.text.folding import fold, fold_with_places
 MOST_NAMES = 12
 MOST_CASELESS_NAMES = 32  # of a text in a script without capitals
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
-LEAST_COSINE = 0.48
-FEW_NAMES_LESS = 0.16  # what the score loses if no more names are common: a theme has three
+LEAST_COSINE = 0.43
+FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
 OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
 CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
-from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
+from scrapy_neardup.evidence.topic import shared_terms, title_coverage, topic_cosine
 from scrapy_neardup.rules.match import Finding, Measured, applies_because, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
@@ -94,7 +94,7 @@ def other_subject(pair: Pair) -> Finding | None:
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
-    covered = topic_parts(pair.new.topic, pair.old.topic).titles / COVERAGE_SHARE
+    covered = title_coverage(pair.new.topic, pair.old.topic)
     finding = too_low(Measured(what, covered, pair.title_overlap - LESS_COVERED, option))
     if finding.applies and pair.comparison and not pair.comparison.names_another:
         return None

@@ -1,11 +1,11 @@
 """The special report: an event as plain data, in the form that ``docs/event.schema.json`` describes."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
-from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.figures.figure import counted_figures, find_figures
 from scrapy_neardup.evidence.lead import are_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.rules.ledger import newest_of_owners
@@ -45,10 +45,11 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     told = _numbers_told(event, first_fact, is_state=claim is None)
     headline = headline_of(event.members, {fact.old for fact in facts}, told)
     lead = _lead(event, members, headline)
-    is_new = event.level in ("watch", "breaking")  # else the numbers of the signal before would be those of other pages
-    about = members_about(members, headline, lead["lead"]) if is_new else members
-    left = [each for each in members if each.is_counted and each not in about]
-    first = min(about, key=lambda member: member.number, default=None)
+    about: Sequence[Member] = members
+    if event.level in ("watch", "breaking"):  # else the numbers of the signal before would be those of other pages
+        about = members_about(members, headline, lead["lead"])
+    left = {*members}.difference(about)
+    by_number = sorted(about, key=lambda member: member.number)
     return {
         "version": 1,  # of this form
         "id": event.id,
@@ -73,11 +74,11 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "summary": sentence_of(first_fact, event.time, zone, is_state=claim is None) if first_fact else "",
         "section": event.section,
         "timezone": str(zone),
-        "url": first.url if first else "",
+        "url": by_number[0].url if about else "",
         "first": _place(about[0]) if about else None,
-        "newest": _place(max(about, key=lambda member: member.number)) if about else None,
+        "newest": _place(by_number[-1]) if about else None,
         "update": _update(event, states) if event.level == "update" else None,
-        "items": story.items - len(left),
+        "items": story.items - sum(each.is_counted for each in left),
         "copies": story.copies,
         "measures": _measures(event, about, left),
         "languages": [{"language": each, "items": items} for each, items in languages_of(about).items()],
@@ -119,7 +120,7 @@ def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any
     }
 
 
-def _measures(event: StoryEvent, about: Sequence[Member], left: Sequence[Member]) -> dict[str, int]:
+def _measures(event: StoryEvent, about: Iterable[Member], left: Iterable[Member]) -> dict[str, int]:
     """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies.
 
     Sources of which all pages are left out do not count.
@@ -128,7 +129,7 @@ def _measures(event: StoryEvent, about: Sequence[Member], left: Sequence[Member]
     counting = [each for each in about if each.is_counted]
     owners = {each.owner for each in counting}
     own = {each.owner for each in counting if each.status != "duplicate"}
-    sources = len(story.sources) - len({each.owner for each in left} - owners)
+    sources = len(story.sources) - len({each.owner for each in left if each.is_counted} - owners)
     return {
         "sources": sources,
         "sites": len({each.source for each in counting if each.source}),
@@ -153,7 +154,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     of_headline = terms_of(headline) or {0}
     told_by = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
 
-    figures = {*find_figures(headline)}
+    figures = counted_figures(find_figures(headline))
 
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, bool, float, int]:
         sentence, member = row
@@ -161,9 +162,13 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
         of_others = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner)
         told = len(terms & of_headline) + of_others / len(told_by)
         told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
-        length = MOST_TERMS + len(terms)
-        is_of_headline = (_tells(headline, sentence), member.language in languages)
-        return *is_of_headline, not figures.isdisjoint(find_figures(sentence)), told / length, member.number
+        return (
+            _tells(headline, sentence),
+            member.language in languages,
+            not figures.isdisjoint(find_figures(sentence)),
+            told / (MOST_TERMS + len(terms)),
+            member.number,
+        )
 
     lead, page = max(_leads_of(event, item, members, headline), key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}

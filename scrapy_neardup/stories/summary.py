@@ -21,6 +21,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import names_site, terms_of, title_without_site
 from scrapy_neardup.evidence.tokens import REACTIONS
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
@@ -140,9 +141,7 @@ def _figures_of(title: str) -> set[str]:
 
 
 _FEWEST_OWNERS = 5  # that print in the language of a headline
-# terms but names
-_FEWEST_TERMS = 3
-_SHARED_WITH_EVENT = 2
+_SHARED_WITH_EVENT = 2  # terms but names; names in another language
 _SHARED_WITH_TITLE = 3
 
 
@@ -150,31 +149,40 @@ def members_about(members: Sequence[Member], headline: str, lead: str) -> Sequen
     """Return the members that are about what headline and lead tell. Left out are those that share only names with it.
 
     A press conference has several subjects, and pages on all of them name the speaker. Names are words that no member
-    begins with a small letter. Only members in the language of the headline are judged. All stay if few owners print in
-    it, or if those that would be left out are half of them.
+    begins with a small letter. Members in the language of the headline are judged. If one of them has another subject,
+    those in other languages must share two names. All stay if few owners print in the language of the headline, or if
+    more than half would be left out.
     """
     languages = {each.language for each in members if headline in each.title}
     judged = [each for each in members if each.language in languages]
-    said = {each.id: " ".join((each.title, each.lead, *each.news[:1])) for each in judged}
-    words = " ".join(said.values()).split()
-    no_names = terms_of(" ".join(each for each in words if not next(filter(str.isalpha, each), "").isupper()))
-    told = {member: terms_of(text) & no_names for member, text in said.items()}
-    of_event = terms_of(f"{headline} {lead}") & no_names
-    if len({each.owner for each in judged}) < _FEWEST_OWNERS or len(of_event) < _FEWEST_TERMS:
+    left = _sharing_names(judged, headline, lead)
+    if not left or len({each.owner for each in judged}) < _FEWEST_OWNERS or 2 * len(left) > len(judged):
         return members
-    about = [
-        terms_of(each.title)
-        for each in judged
-        if headline in each.title or len(told[each.id] & of_event) >= _SHARED_WITH_EVENT
-    ]
-    left = {
+    names = {*find_names([headline, lead], is_title=True)}
+    for each in members:
+        named = names.intersection(find_names([each.title, each.lead, *each.news[:1]], is_title=True))
+        if each.language not in languages and len(named) < _SHARED_WITH_EVENT:
+            left.add(each.id)
+    return [each for each in members if each.id not in left]
+
+
+def _sharing_names(members: Iterable[Member], headline: str, lead: str) -> set[str]:
+    """Return the ids of members that share only names with headline and lead, and with the titles that share more."""
+    said = {each.id: " ".join((each.title, each.lead, *each.news[:1])) for each in members}
+    words = " ".join(said.values()).split()
+    no_names = terms_of(" ".join(each for each in words if each == each.lower()))
+    of_event = terms_of(f"{headline} {lead}") & no_names
+    of_headline = terms_of(headline) & no_names
+    told = {member: terms_of(text) & no_names for member, text in said.items()}
+    # Of a member that tells less nobody can say what it is about.
+    far = {
         member
         for member, terms in told.items()
-        if len(terms) >= _FEWEST_TERMS
-        and len(terms & of_event) < _SHARED_WITH_EVENT
-        and max(len(terms & title) for title in about) < _SHARED_WITH_TITLE
+        if (len(terms & of_event) < _SHARED_WITH_EVENT or terms.isdisjoint(of_headline))
+        and min(len(terms), len(of_event)) > _SHARED_WITH_EVENT
     }
-    return members if 2 * len(left) >= len(judged) else [each for each in members if each.id not in left]
+    titles = [terms_of(each.title) for each in members if each.id not in far or headline in each.title]
+    return {member for member in far if max(len(told[member] & each) for each in titles) < _SHARED_WITH_TITLE}
 
 
 _MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
