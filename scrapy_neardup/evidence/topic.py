@@ -191,14 +191,12 @@ def topic_score(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> fl
     return (1 - _COVERAGE_SHARE) * cosine + _COVERAGE_SHARE * coverage
 
 
-def title_coverage(a: bytes, b: bytes) -> float:
-    """Return how much of the title of each document the other one covers, mean of both; 0 if they share few terms."""
+def told_titles(a: bytes, b: bytes) -> tuple[float, float]:
+    """Return the share of the title of each document that the other one has in its topic."""
     ours = _topic(a)
     theirs = _topic(b)
     shared = ours.terms & theirs.terms
-    if len(shared) < LEAST_SHARED_TERMS:
-        return 0.0
-    return (_coverage(ours, shared) + _coverage(theirs, shared)) / 2
+    return _coverage(ours, shared), _coverage(theirs, shared)
 
 
 def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
