@@ -142,7 +142,7 @@ async def judge(
 
     async def remember(*arguments: Any) -> list[Any]:
         answers = await check(*arguments)
-        matches.update((each.id, each.decision.match) for each in answers if isinstance(each, CheckedDocument))
+        matches.update((each.key.hex(), each.decision.match) for each in answers if isinstance(each, CheckedDocument))
         return answers
 
     detector.index.documents.check = remember  # type: ignore[method-assign]

@@ -41,7 +41,7 @@ TERM_WEIGHTS = tuple(
     math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5) for place in range(MOST_TOPIC_TERMS)
 )
 LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are those of a theme
-COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
+_COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
 
 
@@ -180,31 +180,23 @@ def topic_score(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> fl
     share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
     a title's squared weights whose terms the other document has, mean of both.
     """
-    return topic_parts(a, b, least_terms).score
-
-
-class TopicParts(NamedTuple):
-    """The two parts of the score of two topics; their sum is in [0, 1]."""
-
-    terms: float = 0.0  # the rest of the score: the cosine of all terms, without the heaviest product
-    titles: float = 0.0  # COVERAGE_SHARE of the score: how much of each title the other document covers
-
-    @property
-    def score(self) -> float:
-        return self.terms + self.titles
-
-
-def topic_parts(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> TopicParts:
-    """Return the parts of ``topic_score``."""
     ours = _topic(a)
     theirs = _topic(b)
     shared = ours.terms & theirs.terms
     if len(shared) < least_terms:
-        return TopicParts()
+        return 0.0
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
     cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)
     coverage = (_coverage(ours, shared) + _coverage(theirs, shared)) / 2
-    return TopicParts((1 - COVERAGE_SHARE) * cosine, COVERAGE_SHARE * coverage)
+    return (1 - _COVERAGE_SHARE) * cosine + _COVERAGE_SHARE * coverage
+
+
+def told_titles(a: bytes, b: bytes) -> tuple[float, float]:
+    """Return the share of the title of each document that the other one has in its topic."""
+    ours = _topic(a)
+    theirs = _topic(b)
+    shared = ours.terms & theirs.terms
+    return _coverage(ours, shared), _coverage(theirs, shared)
 
 
 def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
-from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
+from scrapy_neardup.evidence.topic import shared_terms, told_titles, topic_cosine
 from scrapy_neardup.rules.match import Finding, Measured, applies_because, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
@@ -20,6 +20,7 @@ LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and eac
 LESS_COVERED = 0.05
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
+LEAST_TOLD = 0.12  # of the title of each of two texts that share a part
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 TOLL_LESS = 0.1  # two topics need so much less for each toll that both tell, or that has risen, for two at most
 TOLLS_OF_ONE_EVENT = 5.5  # bits of two equal tolls, beside which the cosine of other names says nothing
@@ -94,7 +95,7 @@ def other_subject(pair: Pair) -> Finding | None:
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
-    covered = topic_parts(pair.new.topic, pair.old.topic).titles / COVERAGE_SHARE
+    covered = sum(told_titles(pair.new.topic, pair.old.topic)) / 2 if pair.term_score else 0.0
     finding = too_low(Measured(what, covered, pair.title_overlap - LESS_COVERED, option))
     if finding.applies and pair.comparison and not pair.comparison.names_another:
         return None
@@ -180,16 +181,18 @@ def only_through_another(pair: Pair) -> Finding | None:
 def other_topic(pair: Pair) -> Finding | None:
     """Two texts share a part, but their topics do not support that they are related.
 
-    The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
-    probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
+    The part may be a template, a frame of the site or a paragraph that is used again. Then a title tells of something
+    else. Within one source that is more probable. If neither text has a topic, nothing can be said of two sources, and
+    within one nothing is proved.
     """
     if not pair.new.topic and not pair.old.topic:
         return applies_if(pair.same_source, "similar texts of one source, and no topics")
     threshold = pair.policy.topic_threshold
     if pair.same_source:
         return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
-    least = SUPPORTING_SHARE * threshold
-    return too_low(Measured("score of the topics", pair.term_score, least, "half of topic_threshold"))
+    score = Measured("score of the topics", pair.term_score, SUPPORTING_SHARE * threshold, "half of topic_threshold")
+    told = min(told_titles(pair.new.topic, pair.old.topic))
+    return too_low(score, Measured("share of each title that the other text tells", told, LEAST_TOLD))
 
 
 def one_source(pair: Pair) -> Finding:

@@ -1,16 +1,25 @@
 """The special report: an event as plain data, in the form that ``docs/event.schema.json`` describes."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
+from scrapy_neardup.evidence.figures.figure import counted_figures, find_figures
 from scrapy_neardup.evidence.lead import are_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.rules.ledger import newest_of_owners
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import Fact, facts_of, headline_of, sentence_of, states_of, unconfirmed
+from scrapy_neardup.stories.summary import (
+    Fact,
+    facts_of,
+    headline_of,
+    members_about,
+    sentence_of,
+    states_of,
+    unconfirmed,
+)
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
@@ -27,7 +36,6 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     ``zone`` is the time zone of texts for people. All other times are in UTC.
     """
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
-    first = event.members[0] if event.members else None
     story = event.story
     signalled = story.ledger.changed if event.level == "ended" else story.signalled.states
     states = list(states_of(story.ledger, members, signalled))
@@ -36,6 +44,12 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     first_fact = claim or next(iter(facts), None)
     told = _numbers_told(event, first_fact, is_state=claim is None)
     headline = headline_of(event.members, {fact.old for fact in facts}, told)
+    lead = _lead(event, members, headline)
+    about: Sequence[Member] = members
+    if event.level in ("watch", "breaking"):  # else the numbers of the signal before would be those of other pages
+        about = members_about(members, headline, lead["lead"])
+    left = {*members}.difference(about)
+    by_number = sorted(about, key=lambda member: member.number)
     return {
         "version": 1,  # of this form
         "id": event.id,
@@ -46,7 +60,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        **_lead(event, members, headline),
+        **lead,
         "facts": [
             {
                 **_change(fact),
@@ -60,17 +74,17 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "summary": sentence_of(first_fact, event.time, zone, is_state=claim is None) if first_fact else "",
         "section": event.section,
         "timezone": str(zone),
-        "url": first.url if first else "",
-        "first": _place(members[0]) if members else None,
-        "newest": _place(max(event.members, key=lambda member: member.number)) if members else None,
+        "url": by_number[0].url if about else "",
+        "first": _place(about[0]) if about else None,
+        "newest": _place(by_number[-1]) if about else None,
         "update": _update(event, states) if event.level == "update" else None,
-        "items": story.items,
+        "items": story.items - sum(each.is_counted for each in left),
         "copies": story.copies,
-        "measures": _measures(event),
-        "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
-        "sources": _sources(members),
+        "measures": _measures(event, about, left),
+        "languages": [{"language": each, "items": items} for each, items in languages_of(about).items()],
+        "sources": _sources(about),
         "growth": _growth(story),
-        "members": [_member(member, states, name) for member in members],
+        "members": [_member(member, states, name) for member in about],
         "figures": list(map(_change, states)),
         "united": list(map(name, story.united)),
     }
@@ -106,16 +120,21 @@ def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any
     }
 
 
-def _measures(event: StoryEvent) -> dict[str, int]:
-    """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies."""
+def _measures(event: StoryEvent, about: Iterable[Member], left: Iterable[Member]) -> dict[str, int]:
+    """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies.
+
+    Sources of which all pages are left out do not count.
+    """
     story = event.story
-    counting = [each for each in event.members if each.is_counted]
+    counting = [each for each in about if each.is_counted]
+    owners = {each.owner for each in counting}
     own = {each.owner for each in counting if each.status != "duplicate"}
+    sources = len(story.sources) - len({each.owner for each in left if each.is_counted} - owners)
     return {
-        "sources": len(story.sources),
+        "sources": sources,
         "sites": len({each.source for each in counting if each.source}),
-        "sources_with_copies": len({each.owner for each in counting} - own - {""}),
-        "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
+        "sources_with_copies": len(owners - own - {""}),
+        "new_sources_in_an_hour": min(sources, most_within(story.sources, HOUR, event.time)),
         "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
         "breaking_over": event.breaking_over,
     }
@@ -135,13 +154,21 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     of_headline = terms_of(headline) or {0}
     told_by = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
 
-    def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
+    figures = counted_figures(find_figures(headline))
+
+    def rank(row: tuple[str, Member]) -> tuple[bool, bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
         of_others = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner)
         told = len(terms & of_headline) + of_others / len(told_by)
         told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
-        return _tells(headline, sentence), member.language in languages, told / (MOST_TERMS + len(terms)), member.number
+        return (
+            _tells(headline, sentence),
+            member.language in languages,
+            not figures.isdisjoint(find_figures(sentence)),
+            told / (MOST_TERMS + len(terms)),
+            member.number,
+        )
 
     lead, page = max(_leads_of(event, item, members, headline), key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}

@@ -27,18 +27,13 @@ SAME_WORDS = [
 ]
 """Texts that share words of people harmed, but no toll."""
 OTHER_THINGS = [
-    *(
-        "Call 7 if somebody was killed",
-        "He died at the age of 7",
-        "Two cases in 7 days",
-        "The dead man of flat number 7",
-    ),
-    *("7 ambulances took the injured to hospital", "7 men killed the guard of the bank", "Deaths by article 7"),
+    *("Call 7 if somebody was killed", "He died at the age of 7", "Two cases in 7 days", "Deaths by article 7"),
+    *("7 ambulances took the injured to hospital", "7 men killed the guard of the bank", "Jane Doe, dead at 7"),
     *("The death of Jane Doe, 7 of whose films were shown", "Die Zahl der Toten nach 7 Jahren", "En cas de mort, le 7"),
     *("Resgatada neste domingo (7) no litoral", "Θάνατος της ηθοποιού, 7 ετών", "Смерть при температуре 7°"),
     *("7 سيارات لنقل المصابين", "گمرک شهید رجایی در 7 ماهه سال", "Po 7 latach zabił sąsiada"),
     *("ДТП на дорогах 7 і 8 листопада: загинув водій", "Evacuarea blocului (parter plus 7 etaje)"),
-    *("The player, who made 7 tackles, was injured", "Jane Doe, dead at 7", "The toll that 7 germs take"),
+    *("The dead man of flat number 7", "The player, who made 7 tackles, was injured", "The toll that 7 germs take"),
     *("По Неве поплыли 7 кораблей в память о погибших", "Офис № 7, где задержали директора"),
 ]
 

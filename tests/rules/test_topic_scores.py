@@ -22,7 +22,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Judge
-from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE, only_through_another
+from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE, only_through_another, other_topic
 from scrapy_neardup.rules.match import Measured, Trace, any_applies
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
@@ -138,12 +138,16 @@ def test_a_high_score_needs_less_of_the_first_document(terms: str, joins: bool) 
     assert bool(related_topic_score(one, other, Policy())) == joins
 
 
+@pytest.mark.parametrize(("terms", "is_other"), [("XYZabcdefgh", True), ("AYZbcdefgh", False), ("xyzabcdefgh", False)])
+def test_texts_that_share_a_part_tell_something_of_each_other_s_title(terms: str, is_other: bool) -> None:
+    new, old = record(text="two", topic=terms, url="https://b.example/"), record(text="one", topic="Abcdefgh")
+    assert any_applies((other_topic,), Pair(b"", new, old, Policy())) == is_other
+
+
 def test_texts_that_begin_alike_are_copies_far_from_the_first_document_of_a_story() -> None:
     old, new = record(text="one", topic="abcdefgh"), record(text="two", topic="ijklmnop")
     old.first_topic = topic("qrstuvwx")
-    begins = (
-        "The ferry ran aground off Skerrow on Tuesday evening. Its steering failed in heavy seas, the guard said.\n"
-    )
+    begins = "The ferry ran aground off Skerrow on Tuesday evening. Its steering failed in heavy seas, we hear.\n"
     texts = (StoredText.of("", begins + rest) for rest in ("All were saved.", "A tug was sent. The harbour is shut."))
     assert any_applies((only_through_another,), Pair(b"", new, old, Policy()))
     assert not any_applies((only_through_another,), Pair(b"", new, old, Policy()).with_texts(*texts, None))

@@ -83,13 +83,10 @@ def test_a_live_page_a_print_page_and_a_translation_are_with_their_story(
     ]
     with open_page(browser, write_report(rows), "#story/0") as watched:
         rows_shown = watched.page.locator(".members tbody tr")
-        assert [re.split("[,:;]", each)[0] for each in texts(rows_shown.locator(".why"))] == [
-            "the first version we saw",
-            "the same page under another address",
-            "the same event in other words",
-            "figures changed",
-            "the same article in another language",
-        ]
+        assert "|".join(re.split("[,:;]", each)[0] for each in texts(rows_shown.locator(".why"))) == (
+            "the first version we saw|the same page under another address|the same event in other words|"
+            "figures changed|the same article in another language"
+        )
         watched.page.get_by_role("button", name="Show 1 repeated visit").click()
         assert rows_shown.count() == 6
 
