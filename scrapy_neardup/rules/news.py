@@ -71,7 +71,15 @@ def _news_of(
     ]
     if first and join.sentences:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    news = news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    news = news_among(
+        join.sentences,
+        document.title,
+        told,
+        new_values,
+        join.language,
+        is_version=is_version,
+        is_retold=join.is_retold,
+    )
     return news if is_version else (*news, *_increment(new_tolls, news, told, join.language))[:MOST_NEWS]
 
 
