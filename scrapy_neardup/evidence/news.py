@@ -31,8 +31,6 @@ LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000
 _MOST_ASKED = 4_000
 _BEGINNING = 1_500  # of a report
-_SHORTEST = 150  # of a sentence that is cut
-_CLAUSE_ENDS = re.compile(r"(?<![0-9])(?:[,;،؛] | [-–—] |[，；、])")
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE = 0.25  # of the terms of a sentence of a version of an article
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
@@ -41,12 +39,9 @@ _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of it
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
 # what a sentence of a report needs: half of its weight is new, and terms of its title or figures are
-_LEAST_NEW = 0.5
+_HALF = 0.5  # a title is told if one sentence of an older text has more of its weight
 _NEW_OF_TITLE = 3
-_NEW_FIGURES = 2
-_NEW_TO_TOLD = 2  # new figures for each one that was told
-_TOLD_FIGURES = 2  # a sentence with so many only tells them in other words
-_MOST_RETOLD = 0.5  # of the weight of the title of a report, in one sentence of an older text
+_FIGURES = 2  # new ones, and so many for each one that was told; so many told ones show another wording
 _HISTORY = 0.4
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -81,7 +76,7 @@ def own_sentences(
     """Return the sentences of a text without those that older texts hold, and without lines learned of its source.
 
     Background, such as what was reported earlier, and what follows it are left out too. A report tells its news at its
-    beginning. Long sentences end with a clause.
+    beginning. Long sentences are left out: half of one is understood by nobody.
     """
     known = [" ".join(line.split()) for line in learned]
     others = [
@@ -99,15 +94,7 @@ def own_sentences(
     own = (
         sentences[at] for at in read if not any(are_background(*sentences[max(0, at - _BEHIND_BACKGROUND) : at + 1]))
     )
-    return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in own if is_quotable(each))))
-
-
-def _shortened(sentence: str) -> str:
-    """Return a sentence up to the last clause that fits, "" if this leaves out nearly all of it."""
-    if len(sentence) <= LONGEST_NEWS:
-        return sentence
-    end = max((each.start() for each in _CLAUSE_ENDS.finditer(sentence[:LONGEST_NEWS])), default=0)
-    return f"{sentence[:end]}…" if end >= _SHORTEST else ""
+    return tuple(each.lstrip(_MARKS) for each in own if is_quotable(each) and len(each) <= LONGEST_NEWS)
 
 
 def _is_among(sentence: str, lines: Sequence[str]) -> bool:
@@ -184,7 +171,7 @@ def is_retold(document: Document, title: str, text: str) -> bool:
     lines = _LINES.split(f"{title}\n{text[:_MOST_ASKED]}")
     of_title, *of_lines = _codes(document.language, " ".join(document.title.split()), *lines)
     weights = {code % NAME: _weight(code) for code in of_title}
-    most = _MOST_RETOLD * sum(weights.values())
+    most = _HALF * sum(weights.values())
     return any(sum(weights.get(slot, 0) for slot in _slots(codes)) > most for codes in of_lines)
 
 
@@ -306,14 +293,13 @@ def _score(
     of_title = new.keys() & about
     weight = sum(new.values())
     share = weight / max(1, sum(weights.values()))
-    known_figures = len(numbers & known)
-    has_figures = len(figures) >= max(_NEW_FIGURES, _NEW_TO_TOLD * known_figures)
-    has_title = len(of_title) >= _NEW_OF_TITLE and known_figures < _TOLD_FIGURES
+    told = len(numbers & known)
+    is_new = len(figures) >= _FIGURES * max(1, told) or (len(of_title) >= _NEW_OF_TITLE and told < _FIGURES)
     if about and not repeats:
         return 0.0
     if (is_version or is_retold) and len(new.keys() - figures) < _LEAST_SHARE * len(weights):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
-    elif not is_version and (is_retold or share < _LEAST_NEW or not (has_figures or has_title)):
+    elif not is_version and (is_retold or share < _HALF or not is_new):
         return share
     else:
         score = (

@@ -60,7 +60,8 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     are_two = len(place.gone) == len(place.came) == 1 < len(letters)
     if are_two and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:  # "hepatitis A", "hepatitis B"
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
-    if not (place.is_content or article_for_number(place.came, place.gone)) or _is_one_share(place):
+    is_content = place.is_content or article_for_number(place.came, place.gone)
+    if not is_content or "" != _share_of(place.gone) == _share_of(place.came):  # "a third", "1/3"; "half", "50%"
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
     _take_glued(gone, came)
@@ -78,11 +79,6 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     if other is not None:
         found.append(other)
     return found, wording
-
-
-def _is_one_share(place: Place) -> bool:
-    """Decide whether the old and the new words are one share: "a third", "1/3"; "half", "50%"."""
-    return "" != _share_of(place.gone) == _share_of(place.came)
 
 
 def _share_of(tokens: Sequence[Token]) -> str:

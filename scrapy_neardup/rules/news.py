@@ -19,7 +19,7 @@ MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 _LARGE = 1000  # such a number is told for one thing
-_LEAST_FRESH = 0.4  # of the terms of a sentence
+_LEAST_NEW = 0.4  # of the terms of a sentence of a report: else it is what was told with another number
 _FEW = ("0", "1", "2")  # they seldom are news alone
 
 
@@ -67,7 +67,8 @@ def _news_of(
     new_values = [
         each
         for each in join.sentences
-        if is_version or _is_fresh(each, told, join.language)
+        if is_version
+        or len(new_terms(each, told, join.language)) >= _LEAST_NEW * len(new_terms(each, (), join.language))
         if any(toll.text in each for toll in new_tolls)
         or any(one in values or (tolls and _counts_more(one, told)) for one in figures.get(each, ()))
     ]
@@ -90,11 +91,6 @@ def _increment(new_tolls: Sequence[Toll], news: Sequence[str], told: Collection[
     kinds = {toll.kind for toll in new_tolls if any(toll.text in each for each in news)}
     left = (each.text for each in new_tolls if each.is_increment and each.kind not in kinds)
     yield from islice((one_line(each, LONGEST_NEWS) for each in left if new_terms(each, told, language)), 1)
-
-
-def _is_fresh(sentence: str, told: Collection[int], language: str) -> bool:
-    """Decide whether enough of a sentence of a report was not told: else it is the old news with another number."""
-    return len(new_terms(sentence, told, language)) >= _LEAST_FRESH * len(new_terms(sentence, (), language))
 
 
 def _counts_more(figure: Figure, told: Collection[int]) -> bool:
