@@ -232,8 +232,7 @@ def test_a_title_is_retold_if_one_older_sentence_says_most_of_it() -> None:
 def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None:
     old = "The port of Skerrow pays $300,000 to the dock workers of the harbour, and Halvorsen a rope."
     told = told_by("", old, "en")
-    news = news_among(["", new], "Port of Skerrow pays", told, language="en", is_retold=True)
-    assert news == ((new,) if is_news else ())
+    assert news_among(["", new], "Port of Skerrow pays", told, is_retold=True) == ((new,) if is_news else ())
 
 
 @pytest.mark.parametrize(("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("2 people died.", True)])
