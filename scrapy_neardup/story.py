@@ -67,7 +67,6 @@ class Join:
     document: Document | None = field(default=None, repr=False, compare=False)  # for its figures and its lead
     language: str = ""  # in which the text of the document is written, as far as its record knows
     sentences: tuple[str, ...] = ()  # of the document, without those that the texts of its second look hold
-    is_retold: bool = False  # whether its match says what the title of the document, a report, says
 
     @property
     def story(self) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from itertools import accumulate, chain, product
 
-from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import is_plain
 from scrapy_neardup.evidence.figures.number_words import (
@@ -30,18 +29,22 @@ LONGEST_NEWS = 300  # characters of a sentence
 # characters of a text that tell, and of one in which news is looked for
 _MOST_READ = 8_000
 _MOST_ASKED = 4_000
-_BEGINNING = 1_500  # of a report
+_BEGINNING = 700  # of a report
+_SHORTEST = 150  # of a sentence that is cut
+_CLAUSE_ENDS = re.compile(r"(?<![0-9])(?:[,;،؛] | [-–—] |[，；、])")
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-_LEAST_SHARE = 0.25  # of the terms of a sentence of a version of an article
+_LEAST_SHARE = 0.25  # of the terms of a sentence
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-_LEAST_SCORE = 4.0
+# the texts of two versions of an article tell what is new
+_LEAST_SCORE = 6.0
+_LEAST_OF_VERSION = 4.0
 _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
-# what a sentence of a report needs: half of its weight is new, and terms of its title or figures are
-_HALF = 0.5  # a title is told if one sentence of an older text has more of its weight
-_NEW_OF_TITLE = 3
-_FIGURES = 2  # new ones, and so many for each one that was told; so many told ones show another wording
+_LEAST_OF_WORDS = 15  # the weight of the new terms of a sentence of a report
+_MORE_BESIDE_BRIEF = 7  # of the same: a report has other words than a brief story
+_BRIEF = 100  # terms of a story
+_FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentence that is not its first
 _HISTORY = 0.4
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -76,7 +79,7 @@ def own_sentences(
     """Return the sentences of a text without those that older texts hold, and without lines learned of its source.
 
     Background, such as what was reported earlier, and what follows it are left out too. A report tells its news at its
-    beginning. Long sentences are left out: half of one is understood by nobody.
+    beginning. Long sentences end with a clause.
     """
     known = [" ".join(line.split()) for line in learned]
     others = [
@@ -94,7 +97,15 @@ def own_sentences(
     own = (
         sentences[at] for at in read if not any(are_background(*sentences[max(0, at - _BEHIND_BACKGROUND) : at + 1]))
     )
-    return tuple(each.lstrip(_MARKS) for each in own if is_quotable(each) and len(each) <= LONGEST_NEWS)
+    return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in own if is_quotable(each))))
+
+
+def _shortened(sentence: str) -> str:
+    """Return a sentence up to the last clause that fits, "" if this leaves out nearly all of it."""
+    if len(sentence) <= LONGEST_NEWS:
+        return sentence
+    end = max((each.start() for each in _CLAUSE_ENDS.finditer(sentence[:LONGEST_NEWS])), default=0)
+    return f"{sentence[:end]}…" if end >= _SHORTEST else ""
 
 
 def _is_among(sentence: str, lines: Sequence[str]) -> bool:
@@ -166,15 +177,6 @@ def told_by(title: str, text: str, language: str = "") -> list[int]:
     return [*_slots(chain.from_iterable(codes))]
 
 
-def is_retold(document: Document, title: str, text: str) -> bool:
-    """Decide whether one sentence of an older text says most of what the title of a report says."""
-    lines = _LINES.split(f"{title}\n{text[:_MOST_ASKED]}")
-    of_title, *of_lines = _codes(document.language, " ".join(document.title.split()), *lines)
-    weights = {code % NAME: _weight(code) for code in of_title}
-    most = _HALF * sum(weights.values())
-    return any(sum(weights.get(slot, 0) for slot in _slots(codes)) > most for codes in of_lines)
-
-
 def news_among(
     sentences: Sequence[str],
     title: str,
@@ -183,7 +185,6 @@ def news_among(
     language: str = "",
     *,
     is_version: bool = False,
-    is_retold: bool = False,
 ) -> tuple[str, ...]:
     """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``.
 
@@ -191,6 +192,8 @@ def news_among(
     another one, its sentences are those that the other text does not hold.
     """
     known = set(told)
+    least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
+    needed = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
@@ -198,13 +201,12 @@ def news_among(
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
-            at: _score(sentences[at], codes, known, about, language, is_version=is_version, is_retold=is_retold)
+            at: _score(sentences[at], codes, known, about, language, needed, is_first=not at)
             + _ANOTHER_VALUE * (at in of_value)
             for at, codes in left.items()
-            if at or is_version or at in of_value
         }
-        best = max(scores, key=lambda place: (scores[place], -place), default=0)
-        if scores.get(best, 0) < _LEAST_SCORE:
+        best = max(scores, key=lambda place: (scores[place], -place))
+        if scores[best] < least:
             break
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known |= _slots(left.pop(best))
@@ -276,31 +278,33 @@ def _score(
     known: set[int],
     about: set[int],
     language: str,
+    needed: int,
     *,
-    is_version: bool,
-    is_retold: bool,
+    is_first: bool,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
-    The first sentence of a report tells the event again. So does a later one if it has few new terms of the title, and
-    few new figures.
+    The new terms of a sentence of a report must have the weight ``needed``, and its title must be new: it may say in
+    other words what was told, above all if the story has told its figures.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     numbers = _new_figures(codes, ())
     figures = numbers - known
+    has_told_figures = needed > 0 and not figures and len(numbers) > 1
     repeats = weights.keys() & about
     of_title = new.keys() & about
     weight = sum(new.values())
-    share = weight / max(1, sum(weights.values()))
-    told = len(numbers & known)
-    is_new = len(figures) >= _FIGURES * max(1, told) or (len(of_title) >= _NEW_OF_TITLE and told < _FIGURES)
-    if about and not repeats:
+    if (about and not repeats) or has_told_figures:
         return 0.0
-    if (is_version or is_retold) and len(new.keys() - figures) < _LEAST_SHARE * len(weights):
+    if len(new.keys() - figures) < _LEAST_SHARE * len(weights):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
-    elif not is_version and (is_retold or share < _HALF or not is_new):
-        return share
+    elif needed and (
+        len(about - known) < _FEWEST_NEW
+        or (len(of_title) < _FEWEST_NEW and not is_first)
+        or weight + _OF_TITLE * len(of_title) < needed
+    ):
+        return 0.0
     else:
         score = (
             min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + (_OF_TITLE + 1) * len(of_title) - len(repeats)

@@ -12,7 +12,7 @@ from scrapy_neardup.evidence.figures.counted import SILENT
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import LEAST_COSINE, shared_names, shared_tolls
-from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, is_retold, own_sentences
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, own_sentences
 from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import publisher_of
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, NO_TOPIC, shared_terms, shared_words, topic_cosine
@@ -89,7 +89,6 @@ def join_of(
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
     owner = owner_of(document.source)
-    old = match.pair.old_text
     if not match.related and owner == document.source and _are_editions(document, match, verdict, source_of):
         owner = owner_of(source_of(match.original_url))
     return Join(
@@ -116,7 +115,6 @@ def join_of(
         document=document,
         language=match.pair.new.language_code,
         sentences=_own_sentences(document, match, page),
-        is_retold=match.related and old is not None and is_retold(document, old.title, old.text),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
 

@@ -19,7 +19,6 @@ from scrapy_neardup.text.display import one_line
 MOST_TOLD = 4096
 
 _LARGE = 1000  # such a number is told for one thing
-_LEAST_NEW = 0.4  # of the terms of a sentence of a report: else it is what was told with another number
 _FEW = ("0", "1", "2")  # they seldom are news alone
 
 
@@ -67,22 +66,12 @@ def _news_of(
     new_values = [
         each
         for each in join.sentences
-        if is_version
-        or len(new_terms(each, told, join.language)) >= _LEAST_NEW * len(new_terms(each, (), join.language))
         if any(toll.text in each for toll in new_tolls)
         or any(one in values or (tolls and _counts_more(one, told)) for one in figures.get(each, ()))
     ]
     if first and join.sentences:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    news = news_among(
-        join.sentences,
-        document.title,
-        told,
-        new_values,
-        join.language,
-        is_version=is_version,
-        is_retold=join.is_retold,
-    )
+    news = news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
     return news if is_version else (*news, *_increment(new_tolls, news, told, join.language))[:MOST_NEWS]
 
 

@@ -191,10 +191,10 @@ def _tells(headline: str, sentence: str) -> bool:
 def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[str, Member]]:
     """Return the news of the document that tipped an update, if it is about the story, as that of each version is.
 
-    Of a development it is the lead, or else the title.
+    Of a development it is the lead.
     """
-    if event.story.developments > event.story.signalled.developments:
-        return [(item.lead or item.title, item)]
+    if item.lead and event.story.developments > event.story.signalled.developments:
+        return [(item.lead, item)]
     of_titles = terms_of(f"{headline} {item.title}")
     least = LEAST_SHARED if item.status == "related" else 0
     return [(sentence, item) for sentence in item.news if len(terms_of(sentence) & of_titles) >= least]

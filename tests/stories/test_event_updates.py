@@ -178,8 +178,7 @@ async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom:
         await publish(f"s{2 + n}", 300 + n, told)
     assert newsroom.levels == ["breaking", "ended", "update"]
     message = special_report(newsroom.events[-1])
-    told = "Update: news that several sources tell", f"News of {DENIAL}"
-    assert (message_of(message).title, message["lead"]) == told
+    assert (message_of(message).title, message["lead"]) == ("Update: news that several sources tell", DENIAL)
 
 
 def test_a_development_is_told_by_three_owners_and_is_not_the_first_news() -> None:

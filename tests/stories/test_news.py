@@ -7,7 +7,7 @@ from newsdesk import BUDGET, BUDGET_NAMES, MINUTE, Newsroom, opened, report, tex
 
 from scrapy_neardup.crawl.component import tags_of
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, is_retold, news_among, own_sentences, told_by
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
 from scrapy_neardup.records.stored_stories import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
 from scrapy_neardup.records.texts import StoredText
@@ -78,8 +78,10 @@ async def test_nothing_is_told_without_texts() -> None:
 async def test_a_story_answers_with_its_timeline(newsroom: Newsroom) -> None:
     _, second = await publish_update(newsroom)
     answer = await Ask(newsroom.detector).story(second.story or "")
-    told = {each["source"]: each["news"] for each in answer["members"]}
-    assert told == {"s0.example": [OLD], "s1.example": [NEWS]}
+    assert [(each["source"], each["news"]) for each in answer["members"]] == [
+        ("s0.example", [OLD]),
+        ("s1.example", [NEWS]),
+    ]
     assert quoted(answer["members"], "members")[1]["news"] == [{"quoted": NEWS}]
     (row,) = (await Ask(newsroom.detector).stories())["stories"]
     assert [each["news"] for each in row["joined"]] == [[OLD], [NEWS]]
@@ -142,8 +144,7 @@ def test_what_a_story_has_told_is_bounded() -> None:
 def test_news_is_bounded() -> None:
     whole = f"{OLD[:-1]} and {NEWS[:-1]}"
     text = f"{whole}, who was there{' ever' * 60}.\n{REWORDED[:-1]}{' again' * 60}.\n{'Skerrow ' * 90}.\n{NEWS}"
-    assert own_sentences(text, (), ()) == (NEWS,), "half of a long sentence is understood by nobody"
-    assert own_sentences(text, (), (), is_report=True) == (), "a report tells its news at its beginning"
+    assert own_sentences(text, (), (), is_report=True) == (f"{whole}…",)
     names = "Aberfoyle", "Brindle", "Cardew", "Dunmore", "Eskdale"
     sentences = [f"Inspector {each} fled{' ever' * 60}." for each in names]
     news = news_among(sentences, " and ".join(names), told_by("", "Inspector"), is_version=True)
@@ -194,7 +195,7 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
         ("The port of Skerrow pays $3.3bn.", "The port of Skerrow pays over $3 billion.", False),
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
         ("The port of Skerrow: 12.", "Owner Halvorsen, Brindle, Cardew and Dunmore of Skerrow caught COVID-19.", False),
-        ("A port in Skerrow: 12.", "Brindle of Skerrow sold 19 eels and 30 barges.", True),
+        ("A port in Skerrow: 12.", "Owner Halvorsen, Brindle, Cardew, Dunmore of Skerrow caught 19 yellow eels.", True),
         ("Port: 12, 19.", "Owner Halvorsen arrested with Brindle, Cardew, Dunmore in Skerrow: 12 of 19 eels.", False),
         ("The port of Skerrow: 12.", "Owner Brindle, Cardew and Dunmore of Skerrow caught yellow eels.", False),
         ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
@@ -204,16 +205,9 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
     ],
 )
 def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is_news: bool) -> None:
-    lead = "Owner Halvorsen arrested in Skerrow"
-    old = told_by("Port of Skerrow", told, "en")
-    assert news_among([lead, new], lead, old, language="en") == ((new,) if is_news else ())
-    assert news_among([lead, new], lead, old, language="en", is_retold=True) == ()
-
-
-def test_a_title_is_retold_if_one_older_sentence_says_most_of_it() -> None:
-    document = Document("1" * 16, "", "", "Halvorsen arrested in Tarnfield", "", 0, language="en")
-    assert is_retold(document, "Harbour", f"{OLD} Police of Tarnfield held Halvorsen on Monday.")
-    assert not is_retold(document, "Tarnfield", "The mayor arrested nobody.\nHalvorsen waits.")
+    title = "Owner Halvorsen arrested in Skerrow"
+    found = news_among([new], title, told_by("Port of Skerrow", told, "en"), language="en")
+    assert found == ((new,) if is_news else ())
 
 
 @pytest.mark.parametrize(
@@ -230,9 +224,10 @@ def test_a_title_is_retold_if_one_older_sentence_says_most_of_it() -> None:
     ],
 )
 def test_a_sentence_with_another_sum_is_news(new: str, *, is_news: bool) -> None:
-    old = "The port of Skerrow pays $300,000 to the dock workers of the harbour, and Halvorsen a rope."
-    told = told_by("", old, "en")
-    assert news_among(["", new], "Port of Skerrow pays", told, is_retold=True) == ((new,) if is_news else ())
+    told = told_by(
+        "", "The port of Skerrow pays $300,000 to the dock workers of the harbour, and Halvorsen a rope.", "en"
+    )
+    assert news_among([new], "Port of Skerrow pays", told, language="en") == ((new,) if is_news else ())
 
 
 @pytest.mark.parametrize(("told", "is_news"), [("In Skerrow 3 sailors fled.", False), ("2 people died.", True)])
@@ -259,7 +254,11 @@ ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Ske
         ("The ferry was 20 minutes late in Skerrow on Thursday.", STORM, False),
         ("Robbers took N2,500,000.00 from Halvorsen, agent at Circular Road, Skerrow.", ROBBED, True),
         ("Robbers took N2,100,000.00 from Halvorsen, agent at Circular Road, Skerrow.", ROBBED, False),
-        ("Customs of Skerrow seized 300 kg of cocaine.", "Officers found 500 kg of flour in Skerrow.", False),
+        (
+            "Customs of Skerrow seized 300 kg of cocaine.",
+            "Officers found 500 kg of flour in the port of Skerrow.",
+            False,
+        ),
         ("The mayor of Skerrow was born in 1964.", "Skerrow: the mayor was born in 1966.", False),
         ("On June 17, 300 sailors of the ferry left Skerrow.", "In Skerrow 300 sailors left the ferry in June.", False),
         ("In Skerrow 4 students died.", "A doctor of Skerrow said that 13 students died.", True),
