@@ -83,10 +83,10 @@ class Place(NamedTuple):
     def is_other_bound(self) -> bool:
         """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number.
 
-        If nothing else was reworded, a bound that came is another one too: "4", "up to 4".
+        If nothing else was reworded, a bound that came or is gone is another one too: "4", "up to 4".
         """
         words = (*self.gone, *self.came)
-        if self.is_only and not self.gone:
+        if self.is_only and not (self.gone and self.came):
             return any(self.numbers) and not BOUNDS.keys().isdisjoint(each.text for each in words)
         if not self.gone or not self.came or self.size > SHORT or INCREMENTS.issuperset(each.text for each in words):
             return False  # "two more", "two further"
