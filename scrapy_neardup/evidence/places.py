@@ -105,8 +105,12 @@ class Place(NamedTuple):
 
     @property
     def is_content(self) -> bool:
-        """Return False if only function words differ, or if words of the old sentence are just left out."""
-        says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
+        """Return False if only function words differ, or if words of the old sentence are just left out.
+
+        A few words that are the only ones left out of a text may be a correction: "an unverified video", "a video".
+        """
+        words = self.gone if self.is_only and not self.came and self.size <= SHORT else self.came
+        says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in words)
         if says_more or self.has_another_sense or self.recounted:
             return True
         return self.size <= SHORT and any(each.kind == "negation" for each in self.gone)
@@ -152,7 +156,9 @@ def _places(
         is_denial = len(operations) == 1 and may_deny
         if came or is_inside or is_denial or is_only:  # "not" is the last word in some languages
             behind = [*filter(is_unspaced, new[stop : stop + 1])]
-            places.append(Place(gone, came, before, is_only, _numbers_beside(new, start, stop), behind))
+            may_have_moved = not came and len(operations) > 1
+            numbers = _numbers_beside(new, start, stop)
+            places.append(Place(gone, came, before, is_only and not may_have_moved, numbers, behind))
     return places
 
 
@@ -165,7 +171,7 @@ def _swap(
     first, last = operations[0][0], operations[-1][1]
     gone, came = old[first:last], new[first:last]
     olds, news = ([each.text for each in side] for side in (gone, came))
-    for a, b in product(range(1, 5), repeat=2):  # at most four words
+    for a, b in product(range(1, 7), repeat=2):  # at most six words
         between = olds[a:-b]
         if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
             # Not "said Lund", "Lund said", and not "open soon", "soon open".

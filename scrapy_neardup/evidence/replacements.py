@@ -1,5 +1,6 @@
 """Which of the words that differ between two partners of an alignment change what is said."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from scrapy_neardup.evidence.value_words import said_by, said_in
 
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
+_NUMERAL = re.compile("[ivx]+")  # "Carl V", "Carl IV"
 _SHARES = {
     "1/2": "half",
     "50%": "half",
@@ -58,7 +60,8 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     """
     letters = {each.text for each in (*place.gone, *place.came)}
     are_two = len(place.gone) == len(place.came) == 1 < len(letters)
-    if are_two and letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER:  # "hepatitis A", "hepatitis B"
+    are_codes = letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER  # "hepatitis A", "hepatitis B"
+    if are_two and (are_codes or all(map(_NUMERAL.fullmatch, letters))):
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
     if is_one_share or not (place.is_content or article_for_number(place.came, place.gone)):
@@ -144,12 +147,15 @@ def _says_more(place: Place, olds: Sequence[Token], news: Sequence[Token], has: 
     is_unit = not place.gone and len(place.came) == 1 and any(place.numbers)  # "12%", "asilimia 12"
     if is_unit or (place.gone and not place.is_only) or (say_nothing(olds) and say_nothing(news)):
         return False
+    if not place.came:
+        return any(each.says for each in olds)
     return any(each.says and each.kind not in FIRM and not has(each) for each in news)
 
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
-    are_hedges = all(each.text in INDEFINITE for each in news) or all(each.text in ABOUT for each in (*olds, *news))
+    are_hedges = ABOUT.issuperset(each.text for each in (*olds, *news))
+    are_hedges |= bool(news) and INDEFINITE.issuperset(each.text for each in news)
     words = [[each.text for each in side] for side in (olds, news)]
     are_one = are_synonyms(*words) or ABOUT.issuperset(map("".join, words))
     is_source = place.before is None or place.before.text in SAY_NOTHING
