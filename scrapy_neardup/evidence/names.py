@@ -201,11 +201,11 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
 def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, have_capitals: bool) -> int:
     """Return how many names two languages must share beside equal tolls: one less if a script has no capitals.
 
-    The figures of tolls, which may be names too, are none of them.
+    The figure of a toll, which may be a name of both texts too, does not count as one.
     """
     least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
     if not have_capitals:
-        return max(0, least - 1)
+        return max(0, least - is_caseless(a, b))
     figures = {_slot(str(value)) for value in _tolls(a).values()}
     return least + len(figures.intersection(shared_terms(a, b)))
 

@@ -130,7 +130,8 @@ def find_places(
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
     may_be_names = not has_names or any(each.kind == "name" for each in new)
-    if swap := _swap(operations, new, old, language, may_be_names=may_be_names):
+    swap = _swap(operations, new, old, language, may_be_names=may_be_names)
+    if swap and (is_only or all(any(each.kind in (*FIRM, "name") for each in side) for side in (swap.gone, swap.came))):
         return [swap], len(new) - len(swap.came), False
     moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
     places = _places(operations, moved, new, old, is_only=is_only)

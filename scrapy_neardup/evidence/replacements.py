@@ -116,9 +116,12 @@ def _said(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _time_that_came(place: Place, has: Has) -> Difference | None:
-    """Return a date or time where none was, if no other sentence is reworded: "in the evening" -> "at 21:30"."""
+    """Return a date or time where none was, if no other sentence is reworded: "in the evening" -> "at 21:30".
+
+    Behind a weekday a date says the same: "Monday", "Monday (18 November)".
+    """
     times = [each for each in _of_kind(place.came, "time") if form_of(each) != "day" and not has(each)]
-    if not times or not place.is_only:
+    if not times or not place.is_only or place.before is None or place.before.kind == "time":
         return None
     return Difference("time", printed_words(place.gone), printed_words(times))
 

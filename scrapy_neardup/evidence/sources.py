@@ -120,8 +120,8 @@ def is_of_domain(name: str, domain: str) -> bool:
 def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
     domain = source_of(name if "://" in name else _as_url(name))
-    is_word = domain.isidentifier() and domain != "localhost"
-    if not domain or is_word or _suffix_of(domain, _suffixes()[0]) == domain:
+    is_name = "." in domain or ":" in domain or domain == "localhost"
+    if not is_name or _suffix_of(domain, _suffixes()[0]) == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 

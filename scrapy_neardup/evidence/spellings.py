@@ -31,8 +31,6 @@ _SOUNDS = (
 )
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
-_CONSONANTS = re.compile("[^aeiouy]+")
-_DARK = frozenset("ou")  # vowels
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
@@ -74,19 +72,7 @@ def _are_one_name(a: str, b: str) -> bool:
     consonants = skeleton(a)
     size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
     begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
-    is_one = begin_alike and consonants == skeleton(b) != "" and _have_like_vowels(a, b)
-    return is_one and not differing(said_by(a), said_by(b))
-
-
-def _have_like_vowels(a: str, b: str) -> bool:
-    """Decide whether the vowels inside two names may be one: "Hussein", "Hussain", but not "Hassan", "Hussein".
-
-    The last ones may be endings.
-    """
-    inside = [_CONSONANTS.split(each)[:-1] for each in (a, b)]
-    if len(inside[0]) != len(inside[1]) or not (a + b).isascii():
-        return True
-    return all(not x or not y or _DARK.isdisjoint(x) == _DARK.isdisjoint(y) for x, y in zip(*inside, strict=True))
+    return begin_alike and consonants == skeleton(b) != "" and not differing(said_by(a), said_by(b))
 
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
@@ -131,13 +117,13 @@ def _are_alike(a: str, b: str) -> bool:
         is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
         is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
         return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
-    if digits_of(a) != digits_of(b):
+    if _digits_of(a) != _digits_of(b):
         return False  # "+44 20 7946 0018", "+44 20 7946 0081"
     sounds = [_sounds_of(word) for word in (a, b)]
     return sounds[0] == sounds[1] or _have_like_letters(a, b)
 
 
-def digits_of(word: str) -> str:
+def _digits_of(word: str) -> str:
     return "".join(filter(str.isdigit, word))
 
 

@@ -96,7 +96,7 @@ _USUAL = (
     (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
     (re.compile("(?i)\\bwon't\\b"), "will not"),
     (re.compile("(?i)(?<=[a-z])n't\\b"), " not"),
-    (re.compile("\\bn'(?=[aeiouhy])"), "ne "),  # French: "n'est"
+    (re.compile("(?i)\\bn'(?=[aeiouhy])"), "ne "),  # French: "n'est"
 )
 # Texts without these signs are written as usual. To search once takes a fifth of the time.
 _UNUSUAL = re.compile(

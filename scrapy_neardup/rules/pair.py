@@ -12,7 +12,6 @@ from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import (
     LEAST_COMMON_NAMES,
     SharedTolls,
-    is_caseless,
     names_beside,
     names_score,
     shared_tolls,
@@ -31,7 +30,7 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
-_GERMAN = b"de"
+_WITHOUT_CAPITALS = frozenset(b"as bn gu hi kn ml mr ne or pa sa si ta te".split())
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -249,9 +248,7 @@ class Pair:
         """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        # German has capitals, but as many names are kept of it.
-        sides = (self.new, self.old)
-        have_capitals = not any(each.language != _GERMAN and is_caseless(each.names, b"") for each in sides)
+        have_capitals = _WITHOUT_CAPITALS.isdisjoint((self.new.language, self.old.language))
         others = names_beside(self.tolls, self.new.names, self.old.names, have_capitals=have_capitals)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
