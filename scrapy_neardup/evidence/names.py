@@ -203,7 +203,9 @@ def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, have_capitals: bool)
 
     The figure of a toll, which may be a name of both texts too, does not count as one.
     """
-    least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), LEAST_COMMON_NAMES)
+    least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), None)
+    if least is None:
+        return LEAST_COMMON_NAMES
     if not have_capitals:
         return max(0, least - is_caseless(a, b))
     figures = {_slot(str(value)) for value in _tolls(a).values()}
