@@ -38,11 +38,7 @@ LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
 FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
 OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
-CASELESS_COSINES = {
-    2: 0.3,
-    3: 0.25,
-    4: 0.1,
-}  # by the number of common names, if a text has no capitals: few words are names
+CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
 _COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
 _STILL_RARE = 8  # but so many documents may be the first reports of one event
@@ -198,16 +194,16 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
 
 
-def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, have_capitals: bool) -> int:
+def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, is_german: bool) -> int:
     """Return how many names two languages must share beside equal tolls: one less if a script has no capitals.
 
-    The figure of a toll, which may be a name of both texts too, does not count as one.
+    German has capitals, but as many names are kept of it. The figure of a toll, which may be a name too, does not count.
     """
     least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), None)
     if least is None:
         return LEAST_COMMON_NAMES
-    if not have_capitals:
-        return max(0, least - is_caseless(a, b))
+    if is_caseless(a, b) and not is_german:
+        return max(0, least - 1)
     figures = {_slot(str(value)) for value in _tolls(a).values()}
     return least + len(figures.intersection(shared_terms(a, b)))
 

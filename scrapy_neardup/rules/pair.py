@@ -30,7 +30,7 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
-_WITHOUT_CAPITALS = frozenset(b"as bn gu hi kn ml mr ne or pa sa si ta te".split())
+_GERMAN = b"de"
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -248,8 +248,8 @@ class Pair:
         """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        have_capitals = _WITHOUT_CAPITALS.isdisjoint((self.new.language, self.old.language))
-        others = names_beside(self.tolls, self.new.names, self.old.names, have_capitals=have_capitals)
+        is_german = _GERMAN in (self.new.language, self.old.language)
+        others = names_beside(self.tolls, self.new.names, self.old.names, is_german=is_german)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
     @cached_property
