@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PAUSE = 0.05  # seconds
-_MOST_PAUSES = 1200  # a minute for feeds that are stored after the engine has stopped
 _MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
@@ -141,7 +139,8 @@ class NearDupPipeline(Component):
             await self.detector.finish()
             await self.announcer.finish()
         finally:
-            await self.announcer.close()
+            for feed in self.announcer.feeds.values():
+                await feed.close()
             if self.fates.exporter is None:
                 await self._close_detector()
         self.announcer.count_run()
@@ -152,10 +151,10 @@ class NearDupPipeline(Component):
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
-        for _ in range(_MOST_PAUSES):
+        for _ in range(1200):  # a minute for feeds that are stored after the engine has stopped
             if not self.fates.documents:
                 break
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(0.05)
         await self._close_detector()
 
     async def _close_detector(self) -> None:
@@ -185,7 +184,7 @@ class NearDupPipeline(Component):
             verdict = await self._verdict_on(adapter, context)
         finally:
             self._under_way -= 1
-        url = self._url(adapter, context.page)
+        url = context.page.absolute(name_of(adapter, self.settings.item_fields["url"]))
         await self.announcer.tell(
             item, verdict, text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title, url
         )
@@ -259,7 +258,7 @@ class NearDupPipeline(Component):
         fields = self.settings.item_fields
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        url = self._url(adapter, page)
+        url = page.absolute(name_of(adapter, fields["url"]))
         head = PageHead()
         canonical = ""
         if is_of_page:
@@ -283,9 +282,6 @@ class NearDupPipeline(Component):
         if self.settings.record is not None:
             self.announcer.write("NEARDUP_RECORD", recorded_row(document, canonical, url_is_own=url_is_own))
         return document
-
-    def _url(self, adapter: ItemAdapter, page: Page) -> str:
-        return page.absolute(name_of(adapter, self.settings.item_fields["url"]))
 
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         if (name := self.settings.item_fields["time"]) is None:

@@ -25,9 +25,6 @@ SETTING = "NEARDUP_EMBEDDER"
 # After a failure the model is not asked for so many times as long as the failure took.
 PAUSE = 10
 
-# How long a model may take for the texts that it gets together.
-SECONDS = 60.0
-
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
 
 
@@ -53,7 +50,7 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 @lru_cache(8)
 def shared_embedding(path: str) -> "Embedding":
     """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
-    return Embedding(path, SECONDS)
+    return Embedding(path)
 
 
 class Embedding:
@@ -65,7 +62,7 @@ class Embedding:
     dimension and version. Raise SettingsError if the embedder cannot be loaded, or fails for an example.
     """
 
-    def __init__(self, path: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, path: str, timeout: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
         self.failures = 0
         self._path = path
         self._clock = clock

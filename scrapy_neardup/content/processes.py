@@ -41,8 +41,6 @@ SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 
 _SKETCH = "scrapy_neardup.sketch.text_sketch.sketch_ahead"  # not imported here: it loads numpy
 
-Job = tuple[tuple[bytes, ...], Future[Extracted]]
-
 
 def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
     """Return what extraction processes do. They sketch nothing if a sketch depends on more than the text."""
@@ -94,7 +92,7 @@ class ExtractionProcesses:
         self._left_out: dict[str, int] = {}  # next pages of sources with a slow page
         self._has_warned = False
         # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
-        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._jobs: queue.Queue[tuple[tuple[bytes, ...], Future[Extracted]] | None] = queue.Queue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * workers)
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []  # each serves one worker process, and one ends those that are late

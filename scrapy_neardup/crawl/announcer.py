@@ -94,10 +94,6 @@ class Announcer(Component):
         await self._detector.stories.outbox.close()
         await self._detector.confirm_events()
 
-    async def close(self) -> None:
-        for feed in self.feeds.values():
-            await feed.close()
-
     def count_run(self) -> None:
         """Add to the stats what the run did, and the time that each step took."""
         if (embedding := self._detector.embedding) is not None:
@@ -113,12 +109,10 @@ class Announcer(Component):
 
 
 _MOST_STORIES = 20_000
-_MOST_SOURCES = 1000  # of one story
+_MOST_NOTED = 1000  # changes, names of a kind, and sources of one story
 _SHOWN = 5  # stories, events and changes
-_MOST_CHANGES = 1000
 _WIDTH = 80  # columns of the block; only a url may be longer
-_LONGEST_TITLE = 200  # characters
-_LONGEST_URL = 200
+_LONGEST = 200  # characters of a title or url
 _LONG_TEXT = 400  # characters of a field that may hold the text of an article
 _FEWEST_SPACES = 40
 _NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
@@ -126,7 +120,6 @@ _MANY = 0.3
 _NEARLY_ALL = 0.9
 _FEWEST_REVISITS = 5
 _LONGEST_NAME = 100  # characters
-_MOST_NAMES = 1000
 
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
@@ -233,17 +226,17 @@ class RunSummary:
             self.problems["local-hosts"] += 1
             _note(self._local_sites, url.split("/", 3)[2])
         for line in verdict.changes:
-            first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
-            if items or len(self._changes) < _MOST_CHANGES:
+            first, items = self._changes.get((verdict.story, line), (title[:_LONGEST], 0))
+            if items or len(self._changes) < _MOST_NOTED:
                 self._changes[verdict.story, line] = first, items + 1
         # A page that comes again is no further coverage, also if its text has changed.
         if verdict.story is None or verdict.kind == "revisit" or verdict.match_url == (url or None):
             return
         if verdict.story not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
-        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
+        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST], url[:_LONGEST]))
         story.items += 1
-        if source and len(story.sources) < _MOST_SOURCES:
+        if source and len(story.sources) < _MOST_NOTED:
             story.sources.add(self._settings.owner_of(source))
 
     def unite(self, final_stories: Mapping[str, str]) -> None:
@@ -371,7 +364,7 @@ class RunSummary:
 def _note(names: Counter[str], name: object) -> None:
     """Count a name of the user's code, such as a class of items. Their number and length are bounded."""
     name = printable(str(name)[:_LONGEST_NAME])
-    if name in names or len(names) < _MOST_NAMES:
+    if name in names or len(names) < _MOST_NOTED:
         names[name] += 1
 
 

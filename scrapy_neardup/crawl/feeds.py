@@ -217,7 +217,11 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
-    said = {"section": document.section, "publisher": document.publisher}
+    said = {
+        "section": document.section,
+        "publisher": document.publisher,
+        "canonical": "" if canonical == document.url else canonical,
+    }
     row: dict[str, Any] = {
         "id": document.id,
         "url": document.url,
@@ -227,8 +231,6 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
         "text": document.text[:MOST_CHARACTERS],
         **{name: value for name, value in said.items() if value},
     }
-    if canonical not in ("", document.url):
-        row["canonical"] = canonical
     if not url_is_own:
         row["url_is_own"] = False
     return row

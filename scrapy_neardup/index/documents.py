@@ -30,9 +30,6 @@ from scrapy_neardup.story import Story
 logger = logging.getLogger(__name__)
 
 
-Records = dict[bytes, Record]
-
-
 class Documents(Part):
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
@@ -50,8 +47,7 @@ class Documents(Part):
         waiting = checked
         most = len(checked)
         for tries in range(1000):
-            batch = _with_own_keys(waiting[:most])
-            await self._register(batch)
+            batch = await self._register(waiting[:most])
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -72,8 +68,13 @@ class Documents(Part):
             Keys.of(fingerprint),
         )
 
-    async def _register(self, documents: list[CheckedDocument]) -> None:
-        """Register documents. If data is damaged that one document needs, note the error."""
+    async def _register(self, documents: list[CheckedDocument]) -> list[CheckedDocument]:
+        """Register documents up to the first whose key an earlier one has: that one must be registered before.
+
+        Return those that were tried. If data is damaged that one document needs, note the error.
+        """
+        keys = [each.key for each in documents]
+        documents = documents[: next((place for place, key in enumerate(keys) if key in keys[:place]), None)]
         try:
             # A plain function: the store awaits the steps themselves, with its client.
             await self.partition.store.ask(lambda client: Batch(self.partition, self._bits, client, documents).check())
@@ -82,9 +83,12 @@ class Documents(Part):
         except StoreError as error:  # of several documents nobody knows which one needs the data
             if len(documents) == 1:
                 documents[0].error = error
+        return documents
 
     @reads
-    async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
+    async def look(
+        self, client: Client, fingerprint: Fingerprint, document: Document
+    ) -> tuple[Decision, dict[bytes, Record]]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
         new = self._new(fingerprint, document, keep_text=False)
         batch = Batch(self.partition, ShardBits(), client, [new])
@@ -94,7 +98,7 @@ class Documents(Part):
     # What people ask for
 
     @reads
-    async def records_of(self, client: Client, keys: Iterable[bytes]) -> Records:
+    async def records_of(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, Record]:
         """Return the records of documents, without those that are gone or withdrawn."""
         calls = calls_by_slice(self.layout.records, keys)
         return dict(_present(values_by_slice(calls, await answers(client, calls))))
@@ -125,12 +129,6 @@ def _present(found: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[byte
         record = read_record(packed or b"")
         if record is not None and record.life.state != "withdrawn":
             yield key, record
-
-
-def _with_own_keys(documents: list[CheckedDocument]) -> list[CheckedDocument]:
-    """Return documents up to the first whose key an earlier one has: that one must be registered before."""
-    keys = [each.key for each in documents]
-    return documents[: next((place for place, key in enumerate(keys) if key in keys[:place]), None)]
 
 
 class Expiry(Part):

@@ -40,6 +40,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
 from itertools import groupby
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
@@ -130,9 +131,9 @@ class Layout:
         ]
 
     def _spans_of_bands(self, generation: int) -> list[Span]:
-        return [
-            Span(self.bands(generation) + more, generation * self._generation, self._generation) for more in ("+", "")
-        ]
+        times = self._generation // GENERATION
+        name = self.name(f"bands:{generation}{f'x{times}' if times > 1 else ''}")
+        return [Span(name + more, generation * self._generation, self._generation) for more in ("+", "")]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
@@ -148,10 +149,6 @@ class Layout:
     def texts(self, document: bytes) -> str:
         """Return the key of the hash that has the text of a document, if the document holds it itself."""
         return texts_beside(self.records(document))
-
-    def bands(self, generation: int) -> str:
-        times = self._generation // GENERATION
-        return self.name(f"bands:{generation}{f'x{times}' if times > 1 else ''}")
 
     def _records(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
@@ -211,6 +208,7 @@ _MOST_ATTEMPTS = 100  # how often a step is repeated because others were faster
 _PAUSE = 0.002  # seconds, at most; doubled each time that somebody else was faster
 
 
+@dataclass(eq=False)
 class Partition:
     """One namespace and configuration in a store: what all parts of an index share.
 
@@ -218,17 +216,16 @@ class Partition:
     then registered as delivered, and claims have no heartbeats.
     """
 
-    def __init__(self, store: Store, layout: Layout, judge: Judge) -> None:
-        self.store = store
-        self.layout = layout
-        self.judge = judge
-        self.run = 0
-        self._warned: set[str] = set()
+    store: Store
+    layout: Layout
+    judge: Judge
+    run: int = 0
+    warned: set[str] = field(default_factory=set)  # subjects of damage
 
     def warn_damaged(self, subject: str, effect: str) -> None:
         """Warn that data is damaged, and name the effect. Warn only once for each subject, such as "a record"."""
-        if subject not in self._warned:
-            self._warned.add(subject)
+        if subject not in self.warned:
+            self.warned.add(subject)
             logger.warning(
                 "%s %s: %s is damaged, or not of this version: %s. Further cases are not logged.",
                 *(self.store.location, self.layout.prefix, subject, effect),

@@ -157,8 +157,8 @@ class SQLiteClient(Client):
     async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
 
-    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
-        return function(*arguments)
+    async def run_aside(self, function: Callable[[], R]) -> R:
+        return function()
 
     def _run(self, call: Call) -> object:
         return getattr(self, call.name.lower())(call.key, *call.arguments)

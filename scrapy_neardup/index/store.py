@@ -91,7 +91,7 @@ class Client(Protocol):
         clock of the store, and all fields of a hash.
         """
 
-    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
+    async def run_aside(self, function: Callable[[], R]) -> R:
         """Call a function that would hold up the event loop."""
 
     async def names(self, beginning: str) -> list[str]:

@@ -312,8 +312,6 @@ class ChangesRead(NamedTuple):
 
 
 class Changes(Part):
-    """Reads the log."""
-
     async def after(self, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
 

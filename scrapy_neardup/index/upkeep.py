@@ -12,8 +12,8 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, Partition, texts_beside
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
-from scrapy_neardup.records.stored_stories import pack_ledger, read_ledger, without_documents
+from scrapy_neardup.records.documents import Record, read_record
+from scrapy_neardup.records.stored_stories import members_of, pack_ledger, read_ledger, without_documents
 from scrapy_neardup.records.stories import read_claim, unpack_member
 
 
@@ -152,7 +152,7 @@ def _forget_members(
     story: KeyName, fields: Mapping[bytes, bytes], selection: Selection, gone: Collection[bytes]
 ) -> list[Call]:
     """Return the calls that forget members of a story. If its first document and all known members go, it goes too."""
-    members = {key: packed for key, packed in fields.items() if len(key) == KEY_BYTES}
+    members = members_of(fields)
     going = [key for key, packed in members.items() if key in gone or selection.takes_member(key, packed)]
     first = bytes.fromhex(story.detail)
     if first in gone and len(going) == len(members):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import shared_terms, told_titles, topic_cosine
-from scrapy_neardup.rules.match import Finding, Measured, applies_because, applies_if, too_low
+from scrapy_neardup.rules.match import Finding, Measured, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
@@ -43,8 +43,8 @@ def one_page(pair: Pair) -> Finding | None:
     if not pair.same_page:
         return None
     if pair.same_url:
-        return applies_because(f"the same url, with {'the same' if pair.same_text else 'another'} text")
-    return applies_because("the same article number in both urls, and texts or titles are alike")
+        return Finding(True, (f"the same url, with {'the same' if pair.same_text else 'another'} text",))
+    return Finding(True, ("the same article number in both urls, and texts or titles are alike",))
 
 
 def one_text(pair: Pair) -> Finding | None:
@@ -63,10 +63,11 @@ def translation(pair: Pair) -> Finding | None:
 
 def other_scope(pair: Pair) -> Finding | None:
     """``NEARDUP_SCOPE`` leaves such pairs out. It never leaves out the document's own page."""
-    if pair.policy.allows(same_source=pair.same_source) or pair.same_page:
+    scope = pair.policy.scope
+    if scope == "all" or pair.same_source == (scope == "same-source") or pair.same_page:
         return None
     sources = "one source" if pair.same_source else "two sources"
-    return applies_because(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
+    return Finding(True, (f"NEARDUP_SCOPE = {scope} allows no match of {sources}",))
 
 
 def other_form(pair: Pair) -> Finding | None:
@@ -146,7 +147,7 @@ def unread_text(pair: Pair) -> Finding | None:
         return None
     if pair.kept_comparison and pair.new_text and not pair.new_text.is_cut:
         return None
-    return applies_because("kept: the text of its match is not there to compare, or its own is too long")
+    return Finding(True, ("kept: the text of its match is not there to compare, or its own is too long",))
 
 
 def other_content(pair: Pair) -> Finding | None:
@@ -156,7 +157,7 @@ def other_content(pair: Pair) -> Finding | None:
     sentence = pair.kept_comparison.first_new_statement
     if sentence is None:
         return Finding(False, ("no sentence says what the older text does not say",))
-    return applies_because(f"kept: the older text does not say this: {one_line(sentence.shown, 120)}")
+    return Finding(True, (f"kept: the older text does not say this: {one_line(sentence.shown, 120)}",))
 
 
 # not_by_text; the first one is in no_copy too

@@ -41,10 +41,6 @@ class Finding(NamedTuple):
     facts: tuple[Measured | str, ...]
 
 
-def applies_because(fact: str) -> Finding:
-    return Finding(True, (fact,))
-
-
 def applies_if(applies: bool, fact: str) -> Finding | None:
     """Return a finding that applies, or None: then there is nothing to say."""
     return Finding(True, (fact,)) if applies else None

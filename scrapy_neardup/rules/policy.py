@@ -45,10 +45,6 @@ class Policy:
     measure: Measure = _NEWS.measure
     collisions: int = _NEWS.collisions
 
-    def allows(self, *, same_source: bool) -> bool:
-        """Return whether the scope allows a match of two pages of one source, or of two sources."""
-        return self.scope == "all" or same_source == (self.scope == "same-source")
-
     def held_parts(self, share: float) -> int:
         """Return ``kept_share_parts`` of a dropped copy of whose text documents that are kept hold this share.
 

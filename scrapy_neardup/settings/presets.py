@@ -202,16 +202,20 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
     base = PRESETS[name]
     for parameter in sorted(given):
         if parameter not in base.takes:
-            raise _error(
-                given,
-                parameter,
+            raise SettingsError(
+                option_name(parameter),
+                given[parameter],
                 f"NEARDUP_PRESET = {name!r} has no such parameter; it has {', '.join(sorted(base.takes))}",
             )
     row = {**asdict(base), **given}
     if base.signature == "minhash":
         most = row["num_perm"] // base.rows
         if given.get("bands", 0) > most:
-            raise _error(given, "bands", f"with num_perm = {row['num_perm']} there are at most {most} bands")
+            raise SettingsError(
+                option_name("bands"),
+                given["bands"],
+                f"with num_perm = {row['num_perm']} there are at most {most} bands",
+            )
         row["bands"] = min(most, row["bands"])
     elif base.signature == "sketch":
         row["bands"] = row["num_perm"]
@@ -219,13 +223,13 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
         row["topic_terms"] = 0
     if row["related_threshold"] > row["threshold"]:
         if "related_threshold" in given:
-            raise _error(given, "related_threshold", f"must be at most threshold = {row['threshold']:g}")
+            raise SettingsError(
+                option_name("related_threshold"),
+                given["related_threshold"],
+                f"must be at most threshold = {row['threshold']:g}",
+            )
         row["related_threshold"] = row["threshold"]
     return Preset(**row)
-
-
-def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:
-    return SettingsError(option_name(parameter), values[parameter], allowed)
 
 
 def option_name(parameter: str) -> str:

@@ -35,15 +35,11 @@ class Sketcher(TextSketcher):
         """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
         super().__init__(preset, min_words=min_words)
         self.by_source = by_source
-        self._sources = SourceBoilerplate()
+        # What is learned of sources, None if the preset removes no boilerplate. Use it under ``lock``.
+        self.boilerplate = SourceBoilerplate() if preset.guarded else None
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
         self.lock = threading.Lock()  # of what is learned: long texts are sketched in a thread
-
-    @property
-    def boilerplate(self) -> SourceBoilerplate | None:
-        """Return the learned boilerplate of sources, None if the preset removes none. Use it under ``lock``."""
-        return self._sources if self.preset.guarded else None
 
     @property
     def all_frequencies(self) -> dict[str, Frequencies]:
@@ -73,8 +69,8 @@ class Sketcher(TextSketcher):
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
-                if self.preset.guarded and origin.source_hash != NOTHING:
-                    draft.left_out = self._sources.learn(
+                if self.boilerplate is not None and origin.source_hash != NOTHING:
+                    draft.left_out = self.boilerplate.learn(
                         origin.source_hash,
                         origin.page,
                         origin.article,
@@ -142,13 +138,13 @@ class Sketcher(TextSketcher):
 
     def _without_usual_terms(self, document: Document, origin: Origin) -> Origin:
         """Return an origin without what does not tell the articles of its source apart."""
-        if origin.source_hash == NOTHING or not self.preset.guarded:
+        if origin.source_hash == NOTHING or self.boilerplate is None:
             return origin
-        is_article = self._sources.is_article(origin.source_hash, origin.article)
+        is_article = self.boilerplate.is_article(origin.source_hash, origin.article)
         article_hash = origin.article_hash if is_article else NOTHING
         # Terms that most titles of the source have do not tell articles apart, unless the lead of the text has them too
         # and they are not the name of the site.
-        usual = self._sources.usual_terms(origin.source_hash) & origin.terms
+        usual = self.boilerplate.usual_terms(origin.source_hash) & origin.terms
         if usual - origin.site_terms:
             lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
             usual -= terms_of(lead) - origin.site_terms

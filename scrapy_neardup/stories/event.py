@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index.events import Entry, Events, Granted
@@ -83,7 +83,7 @@ class Refused(OSError):
     """The receiver will never take this event."""
 
 
-class Receiver(Protocol):
+class Receiver:
     name: str  # for messages
     setting: str  # that names it
     key: bytes  # by which the store knows it
@@ -93,8 +93,10 @@ class Receiver(Protocol):
 
     async def deliver(self, report: SpecialReport) -> None:
         """Raise Refused if the receiver will never take the event, and another error if it may later."""
+        raise NotImplementedError
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Release every resource."""
 
 
 class Sender:

@@ -61,7 +61,7 @@ def receivers_of(settings: NearDupSettings, deadline: float = DEADLINE) -> list[
     return receivers
 
 
-class Webhook:
+class Webhook(Receiver):
     """POSTs events with one HTTP client, which keeps its connection.
 
     Neither errors nor logs show more of the url than its host: the rest may be a secret.
@@ -137,7 +137,7 @@ class Webhook:
             await self._client.close()
 
 
-class Service:
+class Service(Receiver):
     """A chat, mailbox or other service that Apprise knows. A worker process of its own sends the messages.
 
     So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen. The
@@ -174,7 +174,7 @@ class Service:
         await asyncio.to_thread(self._worker.close)
 
 
-class AtomFile:
+class AtomFile(Receiver):
     """Keeps the newest events in a file. A reader of the file never sees a part of it.
 
     Crawls may share it. Whoever may read the old file may read the new one.
@@ -186,10 +186,6 @@ class AtomFile:
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser().resolve()
         self.key = hashlib.sha256(os.fsencode(self._path)).digest()[:RECEIVER_BYTES]
-
-    async def prepare(self) -> None: ...
-
-    async def close(self) -> None: ...
 
     async def deliver(self, report: dict[str, Any]) -> None:
         message = message_of(report)

@@ -27,10 +27,9 @@ LEAST_SHARED = 2  # terms of headline and title that what is new shares with the
 MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
 
-Name = Callable[[str], "str | int"]
-
-
-def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.utc) -> SpecialReport:
+def special_report(
+    event: StoryEvent, name: Callable[[str], str | int] = str, zone: tzinfo = timezone.utc
+) -> SpecialReport:
     """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know.
 
     ``zone`` is the time zone of texts for people. All other times are in UTC.
@@ -103,7 +102,7 @@ def _numbers_told(event: StoryEvent, fact: Fact | None, *, is_state: bool) -> se
     return {f"{each.low:.0f}" for each in told if not is_state or each.low == fact.state.low}
 
 
-def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any]:
+def _member(member: Member, states: Sequence[Fact], name: Callable[[str], str | int]) -> dict[str, Any]:
     """Return a step of the story: a document, its news, and the states that it was the first to print."""
     return {
         "id": name(member.id),

@@ -55,14 +55,11 @@ class StoryTracker:
         events_per_day: float = 17,
         *,
         min_sources: int = MIN_SOURCES,
-        unconfirmed_after: float = _UNCONFIRMED,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stories = stories
         self._events = events
-        self.unconfirmed_after = unconfirmed_after
-        self._clock = clock
-        self._look_at = clock()
+        self.unconfirmed_after = _UNCONFIRMED
+        self._look_at = time.monotonic()
         self.outbox = Outbox(events, rule)
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
@@ -208,7 +205,7 @@ class StoryTracker:
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over by the last readings of the clock, or all if no document will come any more."""
-        self._look_at = self._clock()
+        self._look_at = time.monotonic()
         await self._pass_on_overdue()
         if self._recent:
             await self._note_owners(min(self._recent))
@@ -217,8 +214,8 @@ class StoryTracker:
 
     async def _pass_on_overdue(self) -> None:
         """Take over events of processes that died before all receivers had them."""
-        if self.outbox.has_lost_answer or self._clock() >= self._look_at:
-            self._look_at = self._clock() + _UNCONFIRMED
+        if self.outbox.has_lost_answer or time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + _UNCONFIRMED
             await self.outbox.take_over(self.unconfirmed_after)
 
     async def _end_quiet(self, quiet_since: int) -> None:
@@ -231,9 +228,8 @@ class StoryTracker:
         Also return a warning if it has risen by much since the day before, else "".
         """
         events = await self._events.ended(max(0, now - HISTORY - DAY))
-        limits = self._events_per_day, self._min_sources
-        threshold = breaking_threshold(events, now, *limits)
-        day_before = breaking_threshold(events, now - DAY, *limits)
+        threshold = breaking_threshold(events, now, self._events_per_day, self._min_sources)
+        day_before = breaking_threshold(events, now - DAY, self._events_per_day, self._min_sources)
         return threshold, JUMPED % (threshold, day_before) if threshold >= day_before + JUMP else ""
 
     def _due(self, story: Story, at: int) -> Level | None:

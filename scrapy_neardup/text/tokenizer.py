@@ -216,8 +216,7 @@ def next_starts(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
 def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where tokens begin and end: words with their marks, and single characters of unspaced scripts."""
     if not present & (MARK | UNSPACED):
-        in_word = flags & _WORD_FLAG
-        edges = edges_of(in_word)
+        edges = edges_of(flags & _WORD_FLAG)
         return edges[::2], edges[1::2]
     kind = flags & (WORD | UNSPACED)
     if present & MARK:

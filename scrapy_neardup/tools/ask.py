@@ -96,7 +96,7 @@ class Ask:
             "changes": [
                 {"story": story.id, **_document(member), **each}
                 for change, story, members in news
-                for member, each in (*_states(change, story, members), *_changed(change, story, members))
+                for member, each in (*_states(change, story, members), *_changed_figures(change, story, members))
             ],
             **end,
         }
@@ -365,8 +365,7 @@ def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
     return [each for each in members if change.kind == "joined" and each.id == change.document.hex()]
 
 
-def _changed(change: StoryChange, story: Story, members: Iterable[Member]) -> Iterator[tuple[Member, Answer]]:
-    """Yield the figures that a document changed."""
+def _changed_figures(change: StoryChange, story: Story, members: Iterable[Member]) -> Iterator[tuple[Member, Answer]]:
     confirmed = {(label_of(each.kind), each.words) for each in story.ledger.states}
     for member in _joined(change, members):
         for each in map(read_change, member.changes):

@@ -322,7 +322,6 @@ def _documents(path: Path) -> Iterator[RecordedDocument]:
 
 
 def fingerprint(job: Job, rows: sqlite3.Connection, number: int, sources: tuple[int, int]) -> Counter[str]:
-    """Make the fingerprints of the sources whose hashes are in a range."""
     sketcher = sketcher_of(job.settings)
     for each in sketcher.all_frequencies.values():
         each.replace(job.terms)
@@ -355,7 +354,6 @@ def fingerprint(job: Job, rows: sqlite3.Connection, number: int, sources: tuple[
 
 
 def find_pairs(job: Job, rows: sqlite3.Connection, number: int, keys: tuple[int, int]) -> Counter[str]:
-    """Pair the documents of a range of look-up keys."""
     _gather(rows, job.work.glob("fingerprint-*"), "postings", *keys)
     rows.execute("CREATE TEMP TABLE sorted AS SELECT * FROM found ORDER BY place, key_and_address")
     bounds = {"window": job.settings.window, "most": MOST_POSTINGS}
@@ -364,7 +362,6 @@ def find_pairs(job: Job, rows: sqlite3.Connection, number: int, keys: tuple[int,
 
 
 def decide(job: Job, rows: sqlite3.Connection, number: int, _: object) -> Counter[str]:
-    """Decide what the documents are that one task has stored."""
     judge = judge_of(job.settings)
     counts = Counter[str]()
     _gather(rows, job.work.glob("find_pairs-*"), "pairs", number << 32, (number + 1) << 32)

@@ -100,8 +100,7 @@ def test_a_lone_surrogate_costs_no_other_item_and_the_remedy_is_logged_once(proj
 
 def test_a_filter_of_a_feed_is_asked_once_an_item(project: Project, site: NewsSite) -> None:
     """This one counts its calls."""
-    every_second = {"first.jsonl": {**FEED, "item_filter": "news.losses.EverySecond"}}
-    seen = _crawl(project, site, FEEDS=every_second)
+    seen = _crawl(project, site, FEEDS={"first.jsonl": {**FEED, "item_filter": "news.losses.EverySecond"}})
     items = read_lines(project.folder / "first.jsonl")
     assert [item["kind"] for item in items] == ["kept", "broken"]
     assert seen.keys() == {"kept", "broken"}

@@ -32,8 +32,7 @@ def _start(barrier: Barrier) -> None:
 
 
 async def _check_copies(url: str, namespace: str, process: int) -> list[Match | None]:
-    judge = ScriptedJudge(Policy())
-    index = index_from_url(url, namespace=namespace, config=CONFIG, judge=judge, timeout=TIMEOUT)
+    index = index_from_url(url, namespace=namespace, config=CONFIG, judge=ScriptedJudge(Policy()), timeout=TIMEOUT)
     _together.wait(120)
     await index.open()
     articles = [Article(serial=process * COPIES + number) for number in range(COPIES)]

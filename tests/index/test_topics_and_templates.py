@@ -118,8 +118,7 @@ async def test_of_many_documents_that_share_one_name_the_newest_are_candidates(i
 
 async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: Index) -> None:
     first, second = Article("wire", topic="ABCdefgh"), Article("report", topic="ABCdeuvw", at=MINUTE)
-    third = Article("report of both", topic="DUVWabxyz", at=2 * MINUTE)
-    match = await match_of(index, first, second, third)
+    match = await match_of(index, first, second, Article("report of both", topic="DUVWabxyz", at=2 * MINUTE))
     assert (match.id, match.story) == (second.id, first.id)
 
 

@@ -113,8 +113,7 @@ async def test_a_document_must_resemble_the_first_one_of_the_story_whatever_its_
 
 
 async def test_a_copy_without_a_vector_takes_that_of_its_match(index: Index) -> None:
-    wire = Article("wire", vector=NEAR)
-    await check(index, wire)
+    await check(index, Article("wire", vector=NEAR))
     await check(index, Article("copy", like="wire", equal=110))
     (first, _), (second, _) = [(record.vector, key) for key, record in await index.documents.records()]
     assert first == second == bytes(each % 256 for each in NEAR)

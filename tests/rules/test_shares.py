@@ -42,8 +42,7 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(open_store: Op
 
 async def test_a_copy_that_is_kept_holds_all_of_its_text(open_store: OpenIndex) -> None:
     """Because too little of it is held, because its source is always kept, or because it is a page that changed."""
-    policy = Policy(drop_share=0.9, keep_sources=frozenset({"paper2.example"}))
-    index = await open_store(policy)
+    index = await open_store(Policy(drop_share=0.9, keep_sources=frozenset({"paper2.example"})))
     await check(index, edit(0, 128))
     await check(index, edit(1, 100))  # holds too little
     await check(index, edit(2, 126))  # its source is kept

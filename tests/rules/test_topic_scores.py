@@ -65,8 +65,7 @@ DOCUMENTS = st.builds(
 
 @given(new=DOCUMENTS, old=DOCUMENTS)
 def test_a_candidate_that_is_left_out_is_no_match(new: Record, old: Record) -> None:
-    judge = Judge(Policy(topic_threshold=0.1))
-    pair = Pair(b"", new, old, judge.policy)
+    pair = Pair(b"", new, old, Judge(Policy(topic_threshold=0.1)).policy)
     assert NEWS.may_match(pair) or compare(pair, NEWS).relation == "none"
 
 
@@ -157,8 +156,7 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     one, other = record(topic="ABcdefgh"), record(topic="ABcdeuvw")
     plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
     one.vector = other.vector = bytes([100] * 4)
-    policy = Policy(topic_threshold=0.0, vector_middle=0.5)
-    pair = Pair(b"", one, other, policy)
+    pair = Pair(b"", one, other, Policy(topic_threshold=0.0, vector_middle=0.5))
     assert pair.topic_score == pytest.approx(plain + 0.25)
     trace = Trace()
     trace.applies(NEWS.not_by_topic, pair)

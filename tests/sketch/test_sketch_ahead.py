@@ -64,8 +64,7 @@ def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str
     """Also where lines have become boilerplate by then, and the text has to be sketched again."""
     options = NearDupSettings(store="memory://", **values)
     here, there = (sketcher_of(options) for _ in range(2))
-    sketching = ahead_of(options)
-    sketch = sketch_ahead(sketching[1])
+    sketch = sketch_ahead(ahead_of(options)[1])
     short = article("fifty words", words=50)
     for number, words in enumerate([*TEXTS, short]):
         text = f"{words}\nThe storm killed {number + 2} men."

@@ -182,8 +182,7 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["watch", "breaking"]
     told = read_lines(tmp_path / "events.jsonl")[-1]
     (watched,) = map(json.loads, neardup(tmp_path, "watch", "--events", "--json").stdout.splitlines())
-    settings = NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": OWNERS})
-    rows = gather([tmp_path / "items.jsonl"], settings).rows
+    rows = gather([tmp_path / "items.jsonl"], NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": OWNERS})).rows
     story = group_stories(rows, Links(rows))[0]
 
     expected = 6, 10

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any, cast
 
@@ -112,11 +113,11 @@ class RedisStore(Store):
         return error if isinstance(error, StoreError) else explain_error(self.url, error)
 
 
+@dataclass(eq=False)
 class RedisClient(Client):
     """The client of redis-py, with the scripts of this package. All keys of a call are under one hash tag."""
 
-    def __init__(self, redis: Redis) -> None:
-        self.redis = redis
+    redis: Redis
 
     async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts.
@@ -133,8 +134,8 @@ class RedisClient(Client):
                     found[number] = answer
         return [_read(call, answer) for call, answer in zip(calls, found, strict=True)]
 
-    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
-        return await asyncio.to_thread(function, *arguments)
+    async def run_aside(self, function: Callable[[], R]) -> R:
+        return await asyncio.to_thread(function)
 
     async def names(self, beginning: str) -> list[str]:
         escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in beginning)
@@ -208,7 +209,6 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
 
 
 async def server_facts(client: Redis, key: str) -> Facts:
-    """Return facts about the server that holds a key."""
     where: dict[str, Any] = {}
     if isinstance(client, RedisCluster):
         where["target_nodes"] = client.get_node_from_key(key)

@@ -36,7 +36,6 @@ from scrapy_neardup.tools.commands.console import (
 )
 from scrapy_neardup.tools.lab.replay import opened
 
-_PATIENCE = 10.0  # seconds for one receiver
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
@@ -108,7 +107,7 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
         *await _check_store(settings),
         await _check_extractor(settings),
     ]
-    receivers = receivers_of(settings, _PATIENCE)
+    receivers = receivers_of(settings)
     if receivers and not options.no_events:
         checks += await _check_receivers(receivers)
     return checks

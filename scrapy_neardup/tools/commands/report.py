@@ -25,9 +25,6 @@ from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates
 
-REPORT = Path("report.html")
-
-
 OPTIONS = (
     option(
         "feeds",
@@ -87,7 +84,7 @@ def run(options: Options, values: Values) -> int:
     configured = NearDupSettings.from_mapping(values)
     load_templates(configured.zone)
     inputs = [*options.feeds, *options.documents, *options.dropped]
-    output = options.output or (STDOUT if options.digest else REPORT)
+    output = options.output or (STDOUT if options.digest else Path("report.html"))
     refuse_overwriting([output], inputs)
     since = _since(options.since, configured.zone) if options.since else None
     if inputs.count(STDIN) > 1:

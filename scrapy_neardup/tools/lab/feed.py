@@ -289,7 +289,7 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
     the first wrong line.
     """
-    documents = _documents(path)
+    documents = read_right([path])
     if not documents:
         raise InputError(f"{shown(path)}: the file has no documents")
     if all(label not in document.extra for document in documents):
@@ -303,11 +303,6 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
         if (line := lines.setdefault(document.id, document.line)) != document.line:
             raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]
-
-
-def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
-    """Return the documents of several files without their labels. Raise InputError if a line is wrong."""
-    return [document for path in paths for document in _documents(path)]
 
 
 def without_labelled(
@@ -332,8 +327,9 @@ def _identities(document: RecordedDocument) -> set[tuple[str, object]]:
     return {(kind, value) for kind, value in found.items() if value}
 
 
-def _documents(path: Path) -> list[RecordedDocument]:
-    documents = list(read_feed(path))
+def read_right(paths: Iterable[Path]) -> list[RecordedDocument]:
+    """Return the documents of several files. Raise InputError if a line is wrong."""
+    documents = [document for path in paths for document in read_feed(path)]
     for document in documents:
         if document.error is not None:
             raise InputError(document.error)

@@ -92,7 +92,7 @@ def build_report(
     """
     settings = gathered.settings
     preset = settings.resolved_preset()
-    links, stories = _stories_of(gathered)
+    links, stories = stories_of(gathered)
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each["period"] == ALL)
@@ -164,7 +164,7 @@ def build_digest(
 ) -> bytes:
     """Return the news since a time, or else of the last 24 hours, as one e-mail of plain text."""
     zone = gathered.settings.zone
-    links, stories = _stories_of(gathered)
+    links, stories = stories_of(gathered)
     now = now or time.time()
     day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
     span = span_of(gathered.rows)
@@ -199,7 +199,7 @@ def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
     return story.lead or next((each for each in leads if tells_headline(story.headline, each)), "")
 
 
-def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
+def stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)

@@ -30,9 +30,8 @@ UNTAGGED = "untagged"  # the status of an item without tags, or with a status th
 _LONGEST_CHANGES = 5_000
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
-_RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time
-
-_TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
+# The first is the key in which ``NEARDUP_RECORD`` writes the time.
+_TIME_FIELDS = ("time", "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
 
 def clean_text(value: object, most: int) -> str:
@@ -117,7 +116,7 @@ class RowFormat:
         self._fields = settings.item_fields
         self._owner_of = cache(settings.owner_of)
         given = settings.item_fields["time"]
-        self._times = (given, _RECORDED) if given else _TIME_FIELDS
+        self._times = (given, _TIME_FIELDS[0]) if given else _TIME_FIELDS
 
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""

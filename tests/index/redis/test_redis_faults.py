@@ -152,8 +152,7 @@ NOW = 1_700_000_000
 
 async def _mixed_run(url: str, namespace: str, documents: int) -> list[str]:
     """Originals, copies, stories that become events and end."""
-    settings = NearDupSettings(store=url, namespace=namespace)
-    detector = NearDupDetector(settings)
+    detector = NearDupDetector(NearDupSettings(store=url, namespace=namespace))
     await detector.open()
     statuses = []
     for start in range(0, documents, 40):
@@ -203,8 +202,7 @@ def _connections(client: Redis) -> int:
 @pytest.mark.versions
 @pytest.mark.slow
 async def test_a_process_under_load_has_at_most_four_connections(redis_server: RedisServer) -> None:
-    settings = NearDupSettings(store=f"{redis_server.url}?client_name=crawler")
-    detector = NearDupDetector(settings)
+    detector = NearDupDetector(NearDupSettings(store=f"{redis_server.url}?client_name=crawler"))
     await detector.open()
     documents = [
         detector.document(

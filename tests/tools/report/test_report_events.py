@@ -14,10 +14,10 @@ from report_items import JudgedSite, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report.feed_stories import FeedStory, Links, Period, add_reports, group_stories
+from scrapy_neardup.tools.report.feed_stories import FeedStory, Period
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.news import PeriodNews, news_of, periods_of, tell
-from scrapy_neardup.tools.report.page import build_digest, build_report
+from scrapy_neardup.tools.report.page import build_digest, build_report, stories_of
 
 START = 1_700_000_000  # 2023-11-14 22:13:20
 DAY = 86_400
@@ -46,9 +46,7 @@ def news_in(
     feed = folder / "feed.jsonl"
     write_lines(feed, rows)
     gathered = gather([feed], NearDupSettings(**settings))
-    links = Links(gathered.rows)
-    stories = group_stories(gathered.rows, links)
-    add_reports(gathered.events, stories)
+    links, stories = stories_of(gathered)
     periods = periods_of(stories, ZoneInfo(zone), since)
     return [news_of(period, tell(period, stories).values(), links) for period in periods]
 
@@ -131,9 +129,7 @@ def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: 
 
 def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
     gathered = gather([judged_day.verdicts, judged_day.events], NearDupSettings(), [judged_day.documents])
-    links = Links(gathered.rows)
-    stories = group_stories(gathered.rows, links)
-    add_reports(gathered.events, stories)
+    links, stories = stories_of(gathered)
     news = news_of(Period("all days"), stories, links)
     assert [story.headline for story in news["events"]] == ["Explosion at Brackwater grain terminal"]
     sent = [report["level"] for report in gathered.events if report["story"] in map(int, news["events"][0].keys)]

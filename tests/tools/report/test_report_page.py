@@ -145,8 +145,7 @@ def test_json_in_a_page_ends_no_script_and_is_the_same_json(value: object) -> No
 
 def test_the_overview_counts_verdicts_and_who_copies_whom(tmp_path: Path) -> None:
     items = [item(), item(1, "duplicate"), item(2, "duplicate"), item(3, "update"), item(4, "unchecked")]
-    gathered = gather([feed_of(items, tmp_path)], NearDupSettings())
-    news = build_report(gathered).news
+    news = build_report(gather([feed_of(items, tmp_path)], NearDupSettings())).news
     assert news["verdicts"] == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
     assert (news["stories"], news["would_drop"]) == (1, 2)
     copies = [(f"paper{n}.example", 1, 1, "paper0.example") for n in (1, 2, 3)]
@@ -249,8 +248,7 @@ def test_a_page_lists_what_changed_then_the_largest_stories_and_then_the_newest(
     plain = [item(n, neardup_story=f"{n:016x}") for n in range(1, 9)]
     large = [item(30 + n, "related", neardup_story="e" * 16, published=1_600_000_000) for n in range(10)]
     rows = gather([feed_of([*plain, *large], tmp_path)], NearDupSettings()).rows
-    links = Links(rows)
-    stories = group_stories(rows, links)
+    stories = group_stories(rows, Links(rows))
     chosen = choose_stories(stories, 1_000_000, 13)
     assert [len(story.members) for story in chosen] == [10, 1, 1, 1]
     assert [story.headline[-1] for story in chosen[1:]] == ["8", "7", "6"]
