@@ -197,7 +197,7 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
 def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, is_german: bool) -> int:
     """Return how many names two languages must share beside equal tolls: one less if a script has no capitals.
 
-    German has capitals, but as many names are kept of it. The figure of a toll, which may be a name too, does not count.
+    German has capitals, but as many names are kept of it. The figure of a toll, which may be a name too, is none.
     """
     least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), None)
     if least is None:
