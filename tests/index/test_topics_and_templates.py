@@ -211,8 +211,9 @@ async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
         ("other.example", "aUVWXYZ1", False),  # other words, another title: a paragraph that is used again
         ("wire.example", "ABcdeuvw", True),
         ("wire.example", "abcdeUVW", True),
-        ("other.example", "cdefgUVWXYZijklmnopq0123456789", True),  # half of the threshold is enough across sources
-        ("wire.example", "cdefgUVWXYZijklmnopq0123456789", False),
+        ("other.example", "AcdefUVWXYZijklmnopq0123456789", True),  # half of the threshold is enough across sources
+        ("wire.example", "AcdefUVWXYZijklmnopq0123456789", False),
+        ("other.example", "cdefgUVWXYZijklmnopq0123456789", False),  # neither tells the title of the other
         ("wire.example", "", False),  # a table or a list
     ],
 )
