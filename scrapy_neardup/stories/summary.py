@@ -140,7 +140,7 @@ def _figures_of(title: str) -> set[str]:
     return {figure.value for figure in find_figures(title)}
 
 
-_MOST_JUDGED = 200
+_MOST_JUDGED = 100  # members
 _OWNERS_FOR_ONE = 5  # that print in the language of a headline, for each page that is left out
 _FEW_TERMS = 2
 
@@ -160,24 +160,25 @@ def members_about(members: Sequence[Member], headline: str) -> Sequence[Member]:
     have_names = languages.isdisjoint(NO_CAPITALS)
     plain = terms_of(" ".join(each for each in words if not have_names or each == each.lower()))
     of_headline = terms_of(headline)
-    names = of_headline - plain
-
-    def is_about(text: str) -> bool:
-        terms = terms_of(text)
-        named = len(terms & names)
-        return (
-            not terms.isdisjoint(of_headline & plain)
-            or len(terms & plain) <= _FEW_TERMS  # nobody can say what it is about
-            or (named > 1 and 2 * named > len(names))
-            or not PEOPLE_HARMED.isdisjoint(_kinds_in(text))
-        )
-
-    far = {member for member, text in said.items() if not is_about(text)}
+    far = {member for member, text in said.items() if not _is_about(text, of_headline, plain)}
     titles = plain & terms_of(" ".join(each.title for each in judged if each.id not in far))
     left = {member for member in far if len(titles & terms_of(said[member])) < _FEW_TERMS}
     if _OWNERS_FOR_ONE * len(left) > len({each.owner for each in judged}):
         return members
     return [each for each in members if each.id not in left]
+
+
+def _is_about(text: str, of_headline: Set[int], plain: Set[int]) -> bool:
+    """Decide whether a text is about a headline, or nobody can say what it is about. ``plain`` terms are no names."""
+    terms = terms_of(text)
+    names = of_headline - plain
+    named = len(terms & names)
+    return (
+        not terms.isdisjoint(of_headline & plain)
+        or len(terms & plain) <= _FEW_TERMS
+        or (named > 1 and 2 * named > len(names))
+        or not PEOPLE_HARMED.isdisjoint(_kinds_in(text))
+    )
 
 
 def _kinds_in(text: str) -> set[FigureKind]:
