@@ -172,11 +172,10 @@ def _is_about(text: str, of_headline: Set[int], plain: Set[int]) -> bool:
     """Decide whether a text is about a headline, or nobody can say what it is about. ``plain`` terms are no names."""
     terms = terms_of(text)
     names = of_headline - plain
-    named = len(terms & names)
     return (
         not terms.isdisjoint(of_headline & plain)
         or len(terms & plain) <= _FEW_TERMS
-        or (named > 1 and 2 * named > len(names))
+        or 2 * len(terms & names) > len(names)
         or not PEOPLE_HARMED.isdisjoint(_kinds_in(text))
     )
 
