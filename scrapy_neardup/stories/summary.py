@@ -150,7 +150,7 @@ def members_about(members: Sequence[Member], headline: str) -> Sequence[Member]:
 
     A press conference has several subjects, and pages on all of them name the speaker. Names are words that no member
     begins with a small letter, but not in German. Only pages in the language of the headline are judged. A page stays
-    if it tells of people harmed, has most names of the headline, or shares words with a title of those that stay. If
+    if it tells a toll of people, has most names of the headline, or shares words with a title of those that stay. If
     more would be left out, all stay.
     """
     languages = {each.language for each in members if headline in each.title}
@@ -176,7 +176,7 @@ def _is_about(text: str, of_headline: Set[int], plain: Set[int]) -> bool:
         not terms.isdisjoint(of_headline & plain)
         or len(terms & plain) <= _FEW_TERMS
         or 2 * len(terms & names) > len(names)
-        or not PEOPLE_HARMED.isdisjoint(_kinds_in(text))
+        or any(kind < FigureKind.OTHER for kind in _kinds_in(text))
     )
 
 

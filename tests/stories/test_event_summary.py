@@ -230,8 +230,12 @@ def test_pages_that_share_only_names_with_the_headline_are_left_out_of_an_alarm(
     assert not left(*summit, aside, level="update")
     assert not left(*summit[:3], aside), "four owners decide nothing"
     assert not left(*summit, "Minister Smith: no comment", *[aside] * 3), "more than one for five owners"
-    assert left(*QUAKE, *FRENCH, HOLIDAYS) == [HOLIDAYS]
-    for page in ("Albania tremor death toll climbs to nine", "Durres: several buildings collapse in Albania overnight"):
+    toll = "Albania tremor death toll climbs to nine"
+    assert left(*QUAKE, *FRENCH, HOLIDAYS, toll) == [HOLIDAYS]
+    for page in (
+        "Mayor visits 40 evacuated residents in warm tents",
+        "Durres: several buildings collapse in Albania overnight",
+    ):
         assert not left(*QUAKE, page), "it tells a toll, or has most names"
     assert not left(*CARE_HOME, language="de"), "nouns are no names"
 
