@@ -216,8 +216,7 @@ def test_a_sentence_with_the_number_of_the_headline_leads() -> None:
 
 
 def test_pages_that_share_only_names_with_the_headline_are_left_out_of_an_alarm() -> None:
-    summit = ["Minister Smith confirms date of the summit", "Minister Smith names date for the summit"] * 3
-    aside = "Smith defends higher taxes on small cars"
+    summit, aside = ["Minister Smith confirms date of the summit"] * 6, "Smith defends higher taxes on small cars"
 
     def left(*titles: str, level: Level = "breaking", language: str = "en") -> list[str]:
         event = Told(*[(f"{n}.example", title) for n, title in enumerate(titles)])
@@ -230,25 +229,8 @@ def test_pages_that_share_only_names_with_the_headline_are_left_out_of_an_alarm(
     assert not left(*summit, aside, level="update")
     assert not left(*summit[:3], aside), "four owners decide nothing"
     assert not left(*summit, "Minister Smith: no comment", *[aside] * 3), "more than one for five owners"
-    toll = "Albania tremor death toll climbs to nine"
-    assert left(*QUAKE, *FRENCH, HOLIDAYS, toll) == [HOLIDAYS]
-    for page in (
-        "Mayor visits 40 evacuated residents in warm tents",
-        "Durres: several buildings collapse in Albania overnight",
-    ):
-        assert not left(*QUAKE, page), "it tells a toll, or has most names"
-    assert not left(*CARE_HOME, language="de"), "nouns are no names"
-
-
-QUAKE = [
-    "Strong earthquake shakes Albania, people buried in Durres",
-    "Albania: strong earthquake hits Durres, people trapped",
-    "Strong earthquake hits coast of Albania near Durres",
-    *["Strong earthquake shakes Albania and people run into the streets of Durres"] * 3,
-]
-FRENCH = ["Séisme en Albanie : des habitants ensevelis", "Durrës : un séisme violent", "Un fort séisme frappe Tirana"]
-HOLIDAYS = "Albania offers cheap winter holidays on quiet beaches"
-CARE_HOME = [
-    *["Feuer im Pflegeheim: alle Bewohner gerettet, Polizei ermittelt wegen fahrlässiger Brandstiftung"] * 5,
-    "Pflegeheim in Flammen: Feuerwehr holt Bewohner durch verrauchte enge Fenster",
-]
+    quake, aside = "Quake in Albania shakes Durres, people flee", "Albania offers cheap winter holidays on beaches"
+    kept = "Séisme en Albanie|Albania tremor death toll climbs to nine|Mayor visits 40 evacuated people in tents"
+    assert left(*[quake] * 6, *kept.split("|"), "Durres: several old buildings collapse in Albania", aside) == [aside]
+    fire = "Pflegeheim brennt: Bewohner gerettet, Polizei ermittelt nun weiter"
+    assert not left(*[fire] * 5, "Bewohner klettern durch enge Fenster aus dem Pflegeheim", language="de")
