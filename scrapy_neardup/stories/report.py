@@ -43,11 +43,9 @@ def special_report(
     first_fact = claim or next(iter(facts), None)
     told = _numbers_told(event, first_fact, is_state=claim is None)
     headline = headline_of(event.members, {fact.old for fact in facts}, told)
-    lead = _lead(event, members, headline)
     about: Sequence[Member] = members
-    if event.level in ("watch", "breaking"):  # else the numbers of the signal before would be those of other pages
-        about = members_about(members, headline, lead["lead"])
-    left = {*members}.difference(about)
+    if event.level in ("watch", "breaking"):  # an update leads with what is new on any page
+        about = members_about(members, headline)
     by_number = sorted(about, key=lambda member: member.number)
     return {
         "version": 1,  # of this form
@@ -59,7 +57,7 @@ def special_report(
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        **lead,
+        **_lead(event, members, headline),
         "facts": [
             {
                 **_change(fact),
@@ -77,11 +75,11 @@ def special_report(
         "first": _place(about[0]) if about else None,
         "newest": _place(by_number[-1]) if about else None,
         "update": _update(event, states) if event.level == "update" else None,
-        "items": story.items - sum(each.is_counted for each in left),
+        "items": story.items,
         "copies": story.copies,
-        "measures": _measures(event, about, left),
-        "languages": [{"language": each, "items": items} for each, items in languages_of(about).items()],
-        "sources": _sources(about),
+        "measures": _measures(event, members),
+        "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
+        "sources": _sources(members),
         "growth": _growth(story),
         "members": [_member(member, states, name) for member in about],
         "figures": list(map(_change, states)),
@@ -119,21 +117,16 @@ def _member(member: Member, states: Sequence[Fact], name: Callable[[str], str | 
     }
 
 
-def _measures(event: StoryEvent, about: Iterable[Member], left: Iterable[Member]) -> dict[str, int]:
-    """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies.
-
-    Sources of which all pages are left out do not count.
-    """
+def _measures(event: StoryEvent, members: Iterable[Member]) -> dict[str, int]:
+    """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies."""
     story = event.story
-    counting = [each for each in about if each.is_counted]
-    owners = {each.owner for each in counting}
+    counting = [each for each in members if each.is_counted]
     own = {each.owner for each in counting if each.status != "duplicate"}
-    sources = len(story.sources) - len({each.owner for each in left if each.is_counted} - owners)
     return {
-        "sources": sources,
+        "sources": len(story.sources),
         "sites": len({each.source for each in counting if each.source}),
-        "sources_with_copies": len(owners - own - {""}),
-        "new_sources_in_an_hour": min(sources, most_within(story.sources, HOUR, event.time)),
+        "sources_with_copies": len({each.owner for each in counting} - own - {""}),
+        "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
         "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
         "breaking_over": event.breaking_over,
     }

@@ -67,7 +67,7 @@ OPTIONS = (
         default="memory://",
         help="the store (default: memory://, so the live window stays as it is)",
     ),
-    workers_option("processes that extract pages; one sketches texts"),
+    workers_option("processes that extract pages; one more sketches texts"),
     option(
         "--cluster",
         metavar="ADDRESS",

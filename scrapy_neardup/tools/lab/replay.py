@@ -63,7 +63,7 @@ class PageReader(AbstractContextManager["PageReader"]):
     def __init__(self, settings: NearDupSettings, workers: int, *, sketches: bool = False) -> None:
         options = worker_options(settings, sketches=sketches)
         self._extraction = ExtractionProcesses(options, workers)
-        # One process sketches faster than any number of texts is judged. It imports no extractor.
+        # One is enough: texts are sketched faster than they are judged. It imports no extractor.
         self._sketching = ExtractionProcesses(options._replace(extractor=None), 1)
         self._canonical = CanonicalUrls()
         self._most_ahead = 128 * workers  # so they go on while documents are judged; fewer if pages are long
