@@ -1,7 +1,7 @@
 """The special report: an event as plain data, in the form that ``docs/event.schema.json`` describes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
@@ -15,7 +15,6 @@ from scrapy_neardup.stories.summary import (
     Fact,
     facts_of,
     headline_of,
-    members_about,
     sentence_of,
     states_of,
     unconfirmed,
@@ -43,10 +42,6 @@ def special_report(
     first_fact = claim or next(iter(facts), None)
     told = _numbers_told(event, first_fact, is_state=claim is None)
     headline = headline_of(event.members, {fact.old for fact in facts}, told)
-    about: Sequence[Member] = members
-    if event.level in ("watch", "breaking"):  # an update leads with what is new on any page
-        about = members_about(members, headline)
-    by_number = sorted(about, key=lambda member: member.number)
     return {
         "version": 1,  # of this form
         "id": event.id,
@@ -71,17 +66,17 @@ def special_report(
         "summary": sentence_of(first_fact, event.time, zone, is_state=claim is None) if first_fact else "",
         "section": event.section,
         "timezone": str(zone),
-        "url": by_number[0].url if about else "",
-        "first": _place(about[0]) if about else None,
-        "newest": _place(by_number[-1]) if about else None,
+        "url": event.members[0].url if members else "",
+        "first": _place(members[0]) if members else None,
+        "newest": _place(max(event.members, key=lambda member: member.number)) if members else None,
         "update": _update(event, states) if event.level == "update" else None,
         "items": story.items,
         "copies": story.copies,
-        "measures": _measures(event, members),
+        "measures": _measures(event),
         "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
         "sources": _sources(members),
         "growth": _growth(story),
-        "members": [_member(member, states, name) for member in about],
+        "members": [_member(member, states, name) for member in members],
         "figures": list(map(_change, states)),
         "united": list(map(name, story.united)),
     }
@@ -117,10 +112,10 @@ def _member(member: Member, states: Sequence[Fact], name: Callable[[str], str | 
     }
 
 
-def _measures(event: StoryEvent, members: Iterable[Member]) -> dict[str, int]:
+def _measures(event: StoryEvent) -> dict[str, int]:
     """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies."""
     story = event.story
-    counting = [each for each in members if each.is_counted]
+    counting = [each for each in event.members if each.is_counted]
     own = {each.owner for each in counting if each.status != "duplicate"}
     return {
         "sources": len(story.sources),

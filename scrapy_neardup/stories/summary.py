@@ -21,8 +21,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
-from scrapy_neardup.evidence.page_lines import NO_CAPITALS
-from scrapy_neardup.evidence.titles import names_site, terms_of, title_without_site
+from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.evidence.tokens import REACTIONS
 from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
@@ -138,51 +137,6 @@ def _words(title: str) -> set[str]:
 @lru_cache(maxsize=1000)
 def _figures_of(title: str) -> set[str]:
     return {figure.value for figure in find_figures(title)}
-
-
-_MOST_JUDGED = 100  # members
-_OWNERS_FOR_ONE = 5  # that print in the language of a headline, for each page that is left out
-_FEW_TERMS = 2
-
-
-def members_about(members: Sequence[Member], headline: str) -> Sequence[Member]:
-    """Return the members without those that share only names with the headline, at most one for five owners.
-
-    A press conference has several subjects, and pages on all of them name the speaker. Names are words that no member
-    begins with a small letter, but not in German. Only pages in the language of the headline are judged. A page stays
-    if it tells a toll of people, has most names of the headline, or shares words with a title of those that stay. If
-    more would be left out, all stay.
-    """
-    languages = {each.language for each in members if headline in each.title}
-    judged = [each for each in members if each.language in languages][:_MOST_JUDGED]
-    said = {each.id: " ".join((each.title, each.lead, *each.news[:1])) for each in judged}
-    words = " ".join(said.values()).split()
-    have_names = languages.isdisjoint(NO_CAPITALS)
-    plain = terms_of(" ".join(each for each in words if not have_names or each == each.lower()))
-    of_headline = terms_of(headline)
-    far = {member for member, text in said.items() if not _is_about(text, of_headline, plain)}
-    titles = plain & terms_of(" ".join(each.title for each in judged if each.id not in far))
-    left = {member for member in far if len(titles & terms_of(said[member])) < _FEW_TERMS}
-    if _OWNERS_FOR_ONE * len(left) > len({each.owner for each in judged}):
-        return members
-    return [each for each in members if each.id not in left]
-
-
-def _is_about(text: str, of_headline: Set[int], plain: Set[int]) -> bool:
-    """Decide whether a text is about a headline, or nobody can say what it is about. ``plain`` terms are no names."""
-    terms = terms_of(text)
-    names = of_headline - plain
-    return (
-        not terms.isdisjoint(of_headline & plain)
-        or len(terms & plain) <= _FEW_TERMS
-        or 2 * len(terms & names) > len(names)
-        or any(kind < FigureKind.OTHER for kind in _kinds_in(text))
-    )
-
-
-def _kinds_in(text: str) -> set[FigureKind]:
-    """Return what the words of a text say that is counted."""
-    return kinds_told(re.findall(_LETTERS, fold(text).casefold()))
 
 
 _MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
@@ -358,7 +312,7 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
 
 def _tells_death(headline: str) -> bool:
     dead = [each.low for each in tolls_of(headline, "") if each.kind == FigureKind.DEAD]
-    return max(dead) > 0 if dead else FigureKind.DEAD in _kinds_in(headline)
+    return max(dead) > 0 if dead else FigureKind.DEAD in kinds_told(re.findall(_LETTERS, fold(headline).casefold()))
 
 
 def _quotation(report: Mapping[str, Any]) -> str:

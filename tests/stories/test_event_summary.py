@@ -213,24 +213,3 @@ def test_a_sentence_with_the_number_of_the_headline_leads() -> None:
     titles = ["Gunmen attack village, kill 6 people", "6 people killed by gunmen", "Gunmen attack village again"]
     told = Told(*[(f"{n}.example", title) for n, title in enumerate([titles[0], *titles, titles[2]])])
     assert told.report("breaking", item=told.members[0].id)["lead"] == titles[1]
-
-
-def test_pages_that_share_only_names_with_the_headline_are_left_out_of_an_alarm() -> None:
-    summit, aside = ["Minister Smith confirms date of the summit"] * 6, "Smith defends higher taxes on small cars"
-
-    def left(*titles: str, level: Level = "breaking", language: str = "en") -> list[str]:
-        event = Told(*[(f"{n}.example", title) for n, title in enumerate(titles)])
-        event.members = [replace(each, language="fr" if "é" in each.title else language) for each in event.members]
-        report = event.report(level)
-        assert report["items"] == report["measures"]["sources"] == 2, "the counts are those of the story"
-        return sorted({*titles} - {each["title"] for each in report["members"]})
-
-    assert left(*summit, aside) == [aside]
-    assert not left(*summit, aside, level="update")
-    assert not left(*summit[:3], aside), "four owners decide nothing"
-    assert not left(*summit, "Minister Smith: no comment", *[aside] * 3), "more than one for five owners"
-    quake, aside = "Quake in Albania shakes Durres, people flee", "Albania offers cheap winter holidays on beaches"
-    kept = "Séisme en Albanie|Albania tremor death toll climbs to nine|Mayor visits 40 evacuated people in tents"
-    assert left(*[quake] * 6, *kept.split("|"), "Durres: several old buildings collapse in Albania", aside) == [aside]
-    fire = "Pflegeheim brennt: Bewohner gerettet, Polizei ermittelt nun weiter"
-    assert not left(*[fire] * 5, "Bewohner klettern durch enge Fenster aus dem Pflegeheim", language="de")
