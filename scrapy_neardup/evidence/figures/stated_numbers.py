@@ -168,14 +168,10 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
 
 
 def _are_of_hospitals(one: Placed, other: Placed, between: Sequence[str], behind: Sequence[str]) -> bool:
-    """Decide whether two numbers are those of two hospitals.
+    """Decide whether two numbers are those of two hospitals: a word stands as far behind one as behind the other.
 
-    "20 were taken to the old hospital and 7 to the new hospital". Or a word stands as far behind one number as behind
-    the next one.
+    "20 to the old hospital, 7 to the new hospital".
     """
-    verbs = tuple(word[:_LONG] for word in between if kinds_told([word]) == {FigureKind.HOSPITALISED})
-    if behind[0] in WORDS["to"] and COMMA not in between and not WORDS["and"].isdisjoint(between[-1:]):
-        return any(word.startswith(verbs) for word in behind[:_GAP])
     is_of_hospital = other.figure.kind == FigureKind.HOSPITALISED and one.figure.kind in _TAKEN_APART
     are_parallel = any(
         len(word) > _LONG and word[:_LONG] == each[:_LONG] and not meaning_of(word) and word not in PERSONS
