@@ -158,26 +158,26 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         between = [word for word in words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
         kinds = {one.figure.kind, other.figure.kind}
-        told = kinds_told(between)
-        # "three died in Lagos and four died in Abuja"
-        is_again = told == {other.figure.kind} and _ADDING.isdisjoint(words[one.end : other.end + _NEAR])
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
-        is_sum = is_joined and is_of_one and other.figure.value != "0" and (not told or is_again)
+        is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_list = kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added
-        may_be_apart = other.figure.kind == FigureKind.HOSPITALISED and kinds <= _TAKEN_APART
-        if is_sum or is_list or (may_be_apart and _are_parallel(between, words[other.end :])):
+        if is_sum or is_list or _are_of_hospitals(one, other, between, words[other.end :]):
             parts += [one, other]
     return parts
 
 
-def _are_parallel(between: Sequence[str], behind: Sequence[str]) -> bool:
-    """Decide whether a word stands as far behind one number as behind the next one.
+def _are_of_hospitals(one: Placed, other: Placed, between: Sequence[str], behind: Sequence[str]) -> bool:
+    """Decide whether two numbers are those of two hospitals: a word stands as far behind one as behind the other.
 
-    "20 to the old hospital, 7 to the new hospital": these are numbers of two places.
+    "20 to the old hospital, 7 to the new hospital".
     """
-    pairs = (pair for pair in zip(between, behind, strict=False) if pair[0] not in PERSONS)
-    return any(len(word) > _LONG and word[:_LONG] == each[:_LONG] for word, each in pairs)
+    is_of_hospital = other.figure.kind == FigureKind.HOSPITALISED and one.figure.kind in _TAKEN_APART
+    are_parallel = any(
+        len(word) > _LONG and word[:_LONG] == each[:_LONG] and not meaning_of(word) and word not in PERSONS
+        for word, each in zip(between, behind, strict=False)
+    )
+    return is_of_hospital and are_parallel and FigureKind.INJURED not in kinds_told(between)
 
 
 def newest_values(
@@ -189,7 +189,7 @@ def newest_values(
     """
     if not placed or not (any(map(meaning_of, words)) or (topic and is_correction)):
         return [*placed], is_correction
-    old = _old_values(words, placed, cues, is_correction=is_correction)
+    old = _old_values(words, placed, cues)
     is_correction |= any(cues["right" if each not in old else "not"].search(around(words, each)) for each in placed)
     kind, counted = _counted_as_others(words, placed, old, cues, topic, is_correction=is_correction)
     newest = [
@@ -244,7 +244,7 @@ def _is_number(each: Placed) -> bool:
     return each.figure.kind in (0, PEOPLE) and each.figure.value.isdigit()
 
 
-def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool) -> list[Placed]:
+def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues) -> list[Placed]:
     """Return the old values. One of several figures is the newest: that which is said to be right, or not denied.
 
     A single one may be wrong: "Reports of ten deaths were incorrect".
@@ -263,8 +263,7 @@ def _old_values(words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, i
     ]
     if 0 < len(denied) < len(placed) == len(old):
         return denied
-    last = said[placed[-1]].partition("#")
-    is_wrong = len(placed) == 1 and is_correction and cues["old"].match(f"#{last[2].partition(COMMA)[0]}") is not None
+    is_wrong = len(placed) == 1 and cues["wrong"].search(said[placed[0]]) is not None
     return old[: len(placed) - (not is_wrong)]
 
 

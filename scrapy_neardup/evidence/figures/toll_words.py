@@ -23,8 +23,8 @@ class Cues(dict[str, re.Pattern[str]]):
     """What the words around a figure say of it, for one language: patterns by their role.
 
     Each is made when it is first needed, since all take 10 ms. "@" stands for a word for people, "#" for the figure.
-    ``rewritten`` are phrases that are read as others, by the pattern of some of them: "no one" is 0, "a first" is 1.
-    Each of them is a role too, and so is the pattern.
+    ``rewritten`` are phrases that are read as others: "no one" is 0, "a first" is 1. They come in groups, by a pattern
+    that finds any phrase of the group. The names of roles are also these patterns and the phrases.
     """
 
     def __init__(self, phrases: Mapping[str, str], rewritten: Mapping[str, Mapping[str, str]], language: str) -> None:
@@ -85,6 +85,7 @@ def cues_of(language: str) -> Cues:
         # "the first death since 2015"
         "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
         f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
+        "old": f"{words.get('old', '(?!)')}|{words.get('wrong', '(?!)')}",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
