@@ -109,7 +109,9 @@ class Place(NamedTuple):
 
         A few words that are the only ones left out of a text may be a correction: "an unverified video", "a video".
         """
-        words = self.gone if self.is_only and not self.came and self.size <= SHORT else self.came
+        words = self.came
+        if self.is_only and not words and self.size <= SHORT:
+            words = self.gone
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in words)
         if says_more or self.has_another_sense or self.recounted:
             return True

@@ -99,8 +99,9 @@ class _Holders:
         best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]
         # The rows "Hill: 20", "Dale: 30" do not say "Hill: 30".
-        beside = (best - 1, best + 1) if size > min(_SHORT, self._lengths[best]) else ()
-        sides = [at for at in beside if 0 <= at < len(self.tokens) and not self._is_taken[at]]
+        sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
+        if size <= min(_SHORT, self._lengths[best]):
+            sides = []
         added = {place: len(wanted.keys() & self.tokens[place] - held) for place in sides}
         side = max(added, key=added.__getitem__, default=best)
         chosen, share = [best], len(held)

@@ -46,8 +46,9 @@ class Cues(dict[str, re.Pattern[str]]):
     def rewrite(self, folded: str) -> str:
         """Return a sentence with its phrases rewritten, one after the other. Most sentences have none."""
         for group, phrases in self.rewritten.items():
-            for phrase in phrases if self[group].search(folded) else ():
-                folded = self[phrase].sub(phrases[phrase], folded)
+            if self[group].search(folded):
+                for phrase, replacement in phrases.items():
+                    folded = self[phrase].sub(replacement, folded)
         return folded
 
 
