@@ -194,15 +194,15 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
 
 
-def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, is_german: bool) -> int:
+def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, lacks_capitals: bool) -> int:
     """Return how many names two languages must share beside equal tolls: one less if a script has no capitals.
 
-    German has capitals, but as many names are kept of it. The figure of a toll, which may be a name too, is none.
+    The figure of a toll, which may be a name too, does not count as a name.
     """
     least = next((least for bits, least in OTHER_NAMES if tolls.bits >= bits), None)
     if least is None:
         return LEAST_COMMON_NAMES
-    if is_caseless(a, b) and not is_german:
+    if lacks_capitals:
         return max(0, least - 1)
     figures = {_slot(str(value)) for value in _tolls(a).values()}
     return least + len(figures.intersection(shared_terms(a, b)))
@@ -215,9 +215,9 @@ def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:
     return min(1.0, max(0.0, topic_cosine(a, b) + (LEAST_COSINE - least_cosine(a, b))))
 
 
-def is_caseless(a: bytes, b: bytes) -> bool:
-    """Return whether one of two documents is in a script without capitals and has more names than others keep."""
-    return max(len(a), len(b)) > MOST_NAMES * TOPIC_TERM_BYTES
+def is_caseless(*names: bytes) -> bool:
+    """Return whether one of some documents is in a script without capitals and has more names than others keep."""
+    return max(map(len, names)) > MOST_NAMES * TOPIC_TERM_BYTES
 
 
 def least_cosine(a: bytes, b: bytes) -> float:

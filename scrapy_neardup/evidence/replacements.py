@@ -27,7 +27,7 @@ from scrapy_neardup.evidence.value_words import said_by, said_in
 
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
-_NUMERAL = re.compile("[ivx]+")  # "Carl V", "Carl IV"
+_NUMERAL = re.compile("[ivx]{2,}")  # "Carl V", "Carl IV"
 _SHARES = {
     "1/2": "half",
     "50%": "half",
@@ -140,7 +140,7 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
     )
     if _says_the_same(place, olds, news):
         return None
-    may_be_new = olds and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
+    may_be_new = olds and came and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
     if may_be_new or _says_more(place, olds, news, has):
         return Difference("word", printed_words(olds or gone), printed_words(news))
     return None
@@ -151,7 +151,8 @@ def _says_more(place: Place, olds: Sequence[Token], news: Sequence[Token], has: 
     if is_unit or (place.gone and not place.is_only) or (say_nothing(olds) and say_nothing(news)):
         return False
     if not place.came:
-        return any(each.says for each in olds)
+        texts = {each.text for each in olds}
+        return SAY_NOTHING.isdisjoint(texts) and not texts <= AGENCIES and any(each.says for each in olds)
     return any(each.says and each.kind not in FIRM and not has(each) for each in news)
 
 

@@ -12,6 +12,7 @@ from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import (
     LEAST_COMMON_NAMES,
     SharedTolls,
+    is_caseless,
     names_beside,
     names_score,
     shared_tolls,
@@ -248,8 +249,9 @@ class Pair:
         """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        is_german = _GERMAN in (self.new.language, self.old.language)
-        others = names_beside(self.tolls, self.new.names, self.old.names, is_german=is_german)
+        # Of German as many names are kept as of a script without capitals.
+        lacks_capitals = any(is_caseless(each.names) for each in (self.new, self.old) if each.language != _GERMAN)
+        others = names_beside(self.tolls, self.new.names, self.old.names, lacks_capitals=lacks_capitals)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
     @cached_property

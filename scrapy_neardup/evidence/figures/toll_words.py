@@ -24,7 +24,7 @@ class Cues(dict[str, re.Pattern[str]]):
 
     Each is made when it is first needed, since all take 10 ms. "@" stands for a word for people, "#" for the figure.
     ``rewritten`` are phrases that are read as others: "no one" is 0, "a first" is 1. They come in groups, by a pattern
-    that finds any phrase of the group. The names of roles are also these patterns and the phrases.
+    that finds any phrase of the group. Patterns of groups and phrases serve as names of roles too.
     """
 
     def __init__(self, phrases: Mapping[str, str], rewritten: Mapping[str, Mapping[str, str]], language: str) -> None:
