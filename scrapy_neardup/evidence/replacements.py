@@ -27,7 +27,7 @@ from scrapy_neardup.evidence.value_words import said_by, said_in
 
 _LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
 _WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
-_NUMERAL = re.compile("[ivx]{2,}")  # "Carl V", "Carl IV"
+_NUMERAL = re.compile("[ivx]{2,}")  # "Willem IV", "Willem VI"
 _SHARES = {
     "1/2": "half",
     "50%": "half",
@@ -147,6 +147,7 @@ def _word_for_word(place: Place, has: Has) -> Difference | None:
 
 
 def _says_more(place: Place, olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
+    """Decide whether words say what the old text does not say, or leave out what it says."""
     is_unit = not place.gone and len(place.came) == 1 and any(place.numbers)  # "12%", "asilimia 12"
     if is_unit or (place.gone and not place.is_only) or (say_nothing(olds) and say_nothing(news)):
         return False
