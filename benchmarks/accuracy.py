@@ -20,7 +20,7 @@ from shared import add_workers, data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
 from scrapy_neardup.tools.commands.eval import COPIES, evaluate, mean, scores_of
-from scrapy_neardup.tools.lab.feed import read_labelled, read_right
+from scrapy_neardup.tools.lab.feed import read_checked, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, opened
 
 SETTINGS = NearDupSettings(store="memory://")
@@ -58,7 +58,7 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
 
 async def _edits(data: Path) -> None:
     """Judge articles as one paper prints them, and then edited ones of another paper."""
-    plain = [(str(entry.id), entry.text or "") for entry in read_right([data / "articles.jsonl"])]
+    plain = [(str(entry.id), entry.text or "") for entry in read_checked([data / "articles.jsonl"])]
     rng = random.Random(SEED)
     originals = {f"https://first.example/{name}": dressed(text, rng) for name, text in plain}
     rows = []

@@ -24,10 +24,11 @@ from shared import HALVES, data_parser, half_of, print_table, unpacked
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.records.stories import owner_in
+from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.rules import BURST_SPAN, HISTORY, HOUR, people_harmed
+from scrapy_neardup.stories.rules import BURST_SPAN, HISTORY, people_harmed
 from scrapy_neardup.story import MANY_FIGURES, Member, Story
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, document_of, replay

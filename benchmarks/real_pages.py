@@ -26,7 +26,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.commands.eval import COPIES
-from scrapy_neardup.tools.lab.feed import RecordedDocument, read_right
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_checked
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, replay
 
 SETS = ("stream-dev", "day-dev")
@@ -47,7 +47,7 @@ def main() -> None:
     labels = {_key(row["a"], row["b"]): Label(row) for row in read_labels(options.set)}
     with ExitStack() as stack:
         path = unpacked(options.data, stack) / f"{options.set}.jsonl"
-        recorded = [each for each in read_right([path]) if options.half in ("both", half_of(each.url))]
+        recorded = [each for each in read_checked([path]) if options.half in ("both", half_of(each.url))]
         recorded.sort(key=lambda each: each.time or 0.0)
         settings = NearDupSettings(store="memory://", extractor=options.extractor)
         reader = stack.enter_context(PageReader(settings, options.workers))

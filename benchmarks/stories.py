@@ -35,7 +35,7 @@ from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.tools.commands.eval import COPIES, Score, mean, online
-from scrapy_neardup.tools.lab.feed import RecordedDocument, read_labelled, read_right
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_checked, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 
 SETS = ("rewritten", "same", "gold", "stream")
@@ -112,7 +112,7 @@ class Corpus:
 
 
 def _corpus(path: Path, others: Sequence[RecordedPage] = ()) -> Corpus:
-    recorded = read_right([path])
+    recorded = read_checked([path])
     pages = [RecordedPage(each, each.text or "") for each in recorded]
     events = [*(str(each.extra["cluster"]) for each in recorded), *([None] * len(others))]
     return Corpus([*pages, *others], events, [*map(_published, recorded), *([None] * len(others))])

@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.lab.feed import RecordedDocument, read_right
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_checked
 
 LABELS = Path(__file__).parent / "labels" / "toll-dev.jsonl"
 WINDOW = 24 * 3600
@@ -51,7 +51,7 @@ def main() -> None:
     options = parser.parse_args()
     labels = {row["id"]: row for row in map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())}
     with ExitStack() as stack:
-        documents = read_right([unpacked(options.data, stack) / "toll-dev.jsonl"])
+        documents = read_checked([unpacked(options.data, stack) / "toll-dev.jsonl"])
     pages = asyncio.run(_replay(documents, labels))
     head = ("sources", "pages", "value read", "beside others")
     print_table("Pages with a toll of the whole event", head, _by_half(pages))

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_PAUSE = 0.05  # seconds
+_MOST_PAUSES = 1200  # a minute for feeds that are stored after the engine has stopped
 _MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
@@ -151,10 +153,10 @@ class NearDupPipeline(Component):
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
-        for _ in range(1200):  # a minute for feeds that are stored after the engine has stopped
+        for _ in range(_MOST_PAUSES):
             if not self.fates.documents:
                 break
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(_PAUSE)
         await self._close_detector()
 
     async def _close_detector(self) -> None:

@@ -151,14 +151,17 @@ def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
         if count_words(run[1]) < _LEAST_WORDS:
             continue
         if _squeezed(unescape(run[1]))[:_PLACE] not in known:
-            # A run may be part of a lead by itself, or by the tags before it.
-            tags = html[max(start, run.start() - 300) : run.start() + 1].lower()
-            is_refused = _NO_LEAD_TAG.search(tags[tags.rfind("<") :])
-            has_some = has_some or (not is_refused and bool(_ENDS.search(run[1]) or _LEAD_TAG.search(tags)))
+            has_some = has_some or _may_be_lead(run[1], html[max(start, run.start() - 300) : run.start() + 1].lower())
         elif _is_paragraph(run[1]):
             end = run.end()
             break
     return end if has_some else 0
+
+
+def _may_be_lead(run: str, tags: str) -> bool:
+    """Decide whether a run of characters may be part of a lead, by itself or by the ``tags`` before it."""
+    is_refused = _NO_LEAD_TAG.search(tags[tags.rfind("<") :])
+    return not is_refused and bool(_ENDS.search(run) or _LEAD_TAG.search(tags))
 
 
 def _is_paragraph(text: str) -> bool:

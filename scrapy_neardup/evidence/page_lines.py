@@ -21,7 +21,7 @@ _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)"
 _WORD = re.compile(r"\w+")
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
-NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
+_NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
 
 class Side(NamedTuple):
@@ -58,7 +58,7 @@ class BothTexts:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        return frozenset() if self.language in NO_CAPITALS else names_of(*self._bodies)
+        return frozenset() if self.language in _NO_CAPITALS else names_of(*self._bodies)
 
     @cached_property
     def new_title(self) -> frozenset[str]:

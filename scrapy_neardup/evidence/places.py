@@ -150,6 +150,7 @@ def _places(
     is_only: bool,
 ) -> list[Place]:
     places = []
+    is_one = len(operations) == 1  # else words that are gone may stand in another place
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone = _stayed(old, first, end, moved)
@@ -157,17 +158,12 @@ def _places(
         gone = _of_one_sentence(gone, came, is_last=(end, stop) == (len(old), len(new)))
         before = None if start == 0 or new[start - 1].closes else new[start - 1]
         may_deny = any(each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT])
-        is_denial = len(operations) == 1 and may_deny
+        is_denial = is_one and may_deny
         if came or is_inside or is_denial or is_only:  # "not" is the last word in some languages
             behind = [*filter(is_unspaced, new[stop : stop + 1])]
             numbers = _numbers_beside(new, start, stop)
-            places.append(Place(gone, came, before, is_only and _stays(came, operations), numbers, behind))
+            places.append(Place(gone, came, before, is_only and bool(came or is_one), numbers, behind))
     return places
-
-
-def _stays(came: Sequence[Token], operations: Sequence[_Operation]) -> bool:
-    """Decide whether words that are gone did not move to another place of the sentence."""
-    return bool(came) or len(operations) == 1
 
 
 def _of_one_sentence(gone: list[Token], came: Sequence[Token], *, is_last: bool) -> list[Token]:

@@ -117,14 +117,10 @@ def _are_alike(a: str, b: str) -> bool:
         is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
         is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
         return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
-    if _digits_of(a) != _digits_of(b):
+    if [*filter(str.isdigit, a)] != [*filter(str.isdigit, b)]:
         return False  # "+44 20 7946 0018", "+44 20 7946 0081"
     sounds = [_sounds_of(word) for word in (a, b)]
     return sounds[0] == sounds[1] or _have_like_letters(a, b)
-
-
-def _digits_of(word: str) -> str:
-    return "".join(filter(str.isdigit, word))
 
 
 def _sounds_of(word: str) -> str:

@@ -13,12 +13,12 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.stories import owner_in
+from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
-    HOUR,
     JUMP,
     JUMPED,
     NEWS_AGE,

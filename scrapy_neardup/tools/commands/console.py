@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -34,7 +34,7 @@ from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
 from scrapy_neardup.text.display import UNSAFE, printable
 from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
-from scrapy_neardup.tools.lab.feed import RecordedDocument, T, read_feed
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened
 
 Option = tuple[tuple[str, ...], dict[str, Any]]  # of a subcommand, see ``option``
@@ -195,6 +195,8 @@ async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | N
         message += f" This store has the namespaces {', '.join(summary.namespaces)}."
     print_error(message)
 
+
+T = TypeVar("T")
 
 # A spreadsheet takes a cell for a formula if it begins with one of these signs, unless it is a number.
 _FORMULA = re.compile(r"(?![-+][0-9.,]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")

@@ -32,7 +32,7 @@ from scrapy_neardup.tools.commands.console import (
     track,
     workers_option,
 )
-from scrapy_neardup.tools.lab.feed import read_labelled, read_right, shown, without_labelled
+from scrapy_neardup.tools.lab.feed import read_checked, read_labelled, shown, without_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 
 COPIES = ("duplicate", "update")  # verdicts that link a document to its original
@@ -72,7 +72,7 @@ def run(options: Options, values: Values) -> int:
     """Measure. A page that cannot be extracted is counted and judged ``unchecked``."""
     configured = NearDupSettings.from_mapping(values)
     labelled, clusters = read_labelled(options.input, options.label)
-    background, left_out = without_labelled(read_right(options.background), labelled)
+    background, left_out = without_labelled(read_checked(options.background), labelled)
     documents = [*labelled, *background]
     if left_out:
         print_wrapped(

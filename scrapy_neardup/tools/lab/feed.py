@@ -289,7 +289,7 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
     the first wrong line.
     """
-    documents = read_right([path])
+    documents = read_checked([path])
     if not documents:
         raise InputError(f"{shown(path)}: the file has no documents")
     if all(label not in document.extra for document in documents):
@@ -327,7 +327,7 @@ def _identities(document: RecordedDocument) -> set[tuple[str, object]]:
     return {(kind, value) for kind, value in found.items() if value}
 
 
-def read_right(paths: Iterable[Path]) -> list[RecordedDocument]:
+def read_checked(paths: Iterable[Path]) -> list[RecordedDocument]:
     """Return the documents of several files. Raise InputError if a line is wrong."""
     documents = [document for path in paths for document in read_feed(path)]
     for document in documents:

@@ -22,7 +22,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.commands.eval import Score, b_cubed, best_threshold, evaluate, online, pairwise
 from scrapy_neardup.tools.commands.explain import as_stored, explain_pair
-from scrapy_neardup.tools.lab.feed import RecordedDocument, read_labelled, read_right, without_labelled
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_checked, read_labelled, without_labelled
 from scrapy_neardup.tools.lab.replay import RecordedPage, document_of
 
 FERRY = (
@@ -140,7 +140,7 @@ def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> No
     ]
     background = tmp_path / "background.jsonl"
     write_lines(background, rows)
-    kept, left_out = without_labelled(read_right([background]), labelled)
+    kept, left_out = without_labelled(read_checked([background]), labelled)
     assert [document.id for document in kept] == [1], "another text may have the same id"
     assert left_out == [f"{background}:2", f"{background}:3"]
 
