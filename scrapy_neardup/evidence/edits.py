@@ -83,6 +83,8 @@ def _told_alone(place: _Place, *, is_denied: bool) -> list[Sequence[Token]]:
     """Return what is told without a label: another name, or a word beside "not" or "deputy"."""
     gone, came = place.sides()
     words = [*gone, *came]
+    if any(each.kind == "number" for each in words):  # "not" may be a part of "at least"
+        return []
     if _are_other_names(gone, came) or (is_denied and gone and came):
         return [gone, came]
     if is_denied or (not (gone and came) and all(each.text in QUALIFIERS for each in words)):

@@ -42,11 +42,12 @@ class BothTexts:
     """What is looked up in the old text as a whole, and of both texts.
 
     ``aligned`` are the sentences of the new text, without its title. ``has_one_edit`` says that at most one of them is
-    reworded.
+    reworded, or two that have words of one partner, because something moved from one to the other.
     """
 
     def __init__(self, new: Side, old: Side, aligned: Sequence[Aligned]) -> None:
-        self.has_one_edit = len([each for each in aligned if each.partner and not each.is_equal]) < 2
+        reworded = [each for each in aligned if each.partner and not each.is_equal]
+        self.has_one_edit = len(reworded) < 2 or (len(reworded) == 2 and _share_partner(*reworded))
         self._old_language = old.language
         self._text = f"{old.title}\n{old.text}"
         self.language = new.language
@@ -82,6 +83,10 @@ class BothTexts:
         name = skeleton(token.text)
         is_of_site = len(token.text) > 3 and token.text in self._paper
         return token.text in AGENCIES or is_of_site or (len(name) > 3 and name in self._paper_skeleton)
+
+
+def _share_partner(one: Aligned, other: Aligned) -> bool:
+    return one.partner in other.partner or other.partner in one.partner
 
 
 @lru_cache(64)

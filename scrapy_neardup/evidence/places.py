@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
-    BEFORE_MONEY,
+    ARTICLES,
     BOUNDS,
     CONJUNCTIONS,
     FIRM,
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     gone: list[Token]
     came: list[Token]
     before: Token | None  # the word before the place, None at the beginning of the sentence and behind a comma
-    is_only: bool  # whether no other sentence of the text is reworded
+    is_only: bool  # whether nothing else in the text is reworded: then somebody edited just this
     numbers: tuple[Token | None, Token | None] = (None, None)  # that stand next to the place in both sentences
     behind: Sequence[Token] = ()  # the character behind the place, in a script without spaces
 
@@ -81,13 +81,8 @@ class Place(NamedTuple):
 
     @property
     def is_other_bound(self) -> bool:
-        """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number.
-
-        If nothing else was reworded, a bound that came or is gone is another one too: "4", "up to 4".
-        """
+        """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
         words = (*self.gone, *self.came)
-        if self.is_only and not (self.gone and self.came):
-            return any(self.numbers) and not BOUNDS.keys().isdisjoint(each.text for each in words)
         if not self.gone or not self.came or self.size > SHORT or INCREMENTS.issuperset(each.text for each in words):
             return False  # "two more", "two further"
         old, new = ({BOUNDS[each.text] for each in side if each.text in BOUNDS} for side in (self.gone, self.came))
@@ -96,23 +91,20 @@ class Place(NamedTuple):
 
     @property
     def has_another_sense(self) -> bool:
-        """Return whether a small word changes what is said: an opposite, a bound, "former", or a currency that came."""
-        is_money = any(each.kind == "unit" or each.text in BEFORE_MONEY for each in self.came)
+        """Return whether a small word changes what is said: an opposite, a bound, or "former"."""
         # No word has one letter in these scripts, so it became another word.
         is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < "\u3040"
-        is_added = not self.gone and (is_letter or (is_money and self.is_only))
-        return is_added or self.is_qualified or self.is_opposite or self.is_other_bound
+        return (is_letter and not self.gone) or self.is_qualified or self.is_opposite or self.is_other_bound
 
     @property
     def is_content(self) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out.
 
-        A few words that are the only ones left out of a text may be a correction: "an unverified video", "a video".
+        In a text that is otherwise equal all words count but articles: "an unverified video", "a video".
         """
-        words = self.came
-        if self.is_only and not words and self.size <= SHORT:
-            words = self.gone
-        says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in words)
+        if self.is_only:
+            return any(each.text not in ARTICLES for each in (*self.gone, *self.came))
+        says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:
             return True
         return self.size <= SHORT and any(each.kind == "negation" for each in self.gone)
@@ -134,7 +126,7 @@ def find_places(
     may_be_names = not has_names or any(each.kind == "name" for each in new)
     swap = _swap(operations, new, old, language, may_be_names=may_be_names)
     if swap and (is_only or all(any(each.kind in (*FIRM, "name") for each in side) for side in (swap.gone, swap.came))):
-        return [swap], len(new) - len(swap.came), False
+        return [swap] * bool(swap.gone), len(new) - len(swap.came), False
     moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
     places = _places(operations, moved, new, old, is_only=is_only)
     count = sum(len(each.came) for each in places)
@@ -177,20 +169,24 @@ def _of_one_sentence(gone: list[Token], came: Sequence[Token], *, is_last: bool)
 def _swap(
     operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], language: str, *, may_be_names: bool
 ) -> Place | None:
-    """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A"."""
+    """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A".
+
+    Nothing does if only "and" stands between them.
+    """
     if len(operations) < 2 or len(new) != len(old):
         return None
     first, last = operations[0][0], operations[-1][1]
     gone, came = old[first:last], new[first:last]
     olds, news = ([each.text for each in side] for side in (gone, came))
-    for a, b in product(range(1, 7), repeat=2):  # at most six words
-        between = olds[a:-b]
-        if olds[:a] == news[-a:] and olds[-b:] == news[:b] and between == news[b:-a]:
-            # Not "said Lund", "Lund said", and not "open soon", "soon open".
-            is_of_two = len(olds) == 2 and all(each.says for each in gone) and may_be_names
-            is_swapped = is_of_two or not CONJUNCTIONS.get(language, frozenset()).issuperset(between)
-            return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True) if is_swapped else None
-    return None
+    sizes = product(range(1, 7), repeat=2)  # at most six words
+    found = ((a, b) for a, b in sizes if news == [*olds[-b:], *olds[a:-b], *olds[:a]])
+    a, b = next(found, (0, 0))
+    between = olds[a:-b]
+    # Not "said Lund", "Lund said", and not "open soon", "soon open".
+    is_of_two = len(olds) == 2 and all(each.says for each in gone) and may_be_names
+    if a and (is_of_two or not CONJUNCTIONS.get(language, frozenset()).issuperset(between)):
+        return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True)
+    return Place([], [], before=None, is_only=True) if between else None
 
 
 def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:

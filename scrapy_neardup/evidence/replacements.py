@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.places import SHORT, Place
-from scrapy_neardup.evidence.spellings import are_synonyms, is_same_word, is_spelled
+from scrapy_neardup.evidence.spellings import are_synonyms, is_same_spelling, is_same_word, is_spelled
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
@@ -58,10 +57,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    letters = {each.text for each in (*place.gone, *place.came)}
-    are_two = len(place.gone) == len(place.came) == 1 < len(letters)
-    are_codes = letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER  # "hepatitis A", "hepatitis B"
-    if are_two and (are_codes or all(map(_NUMERAL.fullmatch, letters))):
+    if _is_letter(place):
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
     if is_one_share or not (place.is_content or article_for_number(place.came, place.gone)):
@@ -69,7 +65,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     gone, came = list(place.gone), list(place.came)
     _take_glued(gone, came)
     _take_glued(came, gone)
-    _take_spellings(gone, came)
+    _take_spellings(gone, came, is_same_spelling if place.is_only else is_same_word)
     wording = len(place.came) - sum(each.says or each.kind not in ("name", "word") for each in came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
@@ -77,12 +73,19 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
             Difference("number", printed_words(gone), f"{place.recounted.printed} {printed_words(came)}".strip())
         )
     other = _other_words(gone, came, has, may_be_known=not is_alone and not place.is_swap)
-    if other is None and is_alone and not found:
-        left = place._replace(gone=gone, came=came)
-        other = _time_that_came(left, has) or _word_for_word(left, has)
+    if other is None and not found:
+        other = _edited(place._replace(gone=gone, came=came)) if place.is_only or is_alone else None
     if other is not None:
         found.append(other)
     return found, wording
+
+
+def _is_letter(place: Place) -> bool:
+    """Decide whether a letter or a Roman numeral stands in the place of another one: "hepatitis A", "hepatitis B"."""
+    letters = {each.text for each in (*place.gone, *place.came)}
+    are_two = len(place.gone) == len(place.came) == 1 < len(letters)
+    are_codes = letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER
+    return are_two and (are_codes or all(map(_NUMERAL.fullmatch, letters)))
 
 
 def _share_of(tokens: Sequence[Token]) -> str:
@@ -115,46 +118,29 @@ def _said(tokens: Sequence[Token]) -> list[Token]:
     return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
-def _time_that_came(place: Place, has: Has) -> Difference | None:
-    """Return a date or time where none was, if no other sentence is reworded: "in the evening" -> "at 21:30".
-
-    Behind a weekday a date says the same: "Monday", "Monday (18 November)".
-    """
-    times = [each for each in _of_kind(place.came, "time") if form_of(each) != "day" and not has(each)]
-    if not times or not place.is_only or place.before is None or place.before.kind == "time":
-        return None
-    return Difference("time", printed_words(place.gone), printed_words(times))
-
-
-def _word_for_word(place: Place, has: Has) -> Difference | None:
-    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says.
-
-    Words that the old text has nowhere do if they were only added, or if no other sentence is reworded, however many
-    words they replace.
-    """
+def _edited(place: Place) -> Difference | None:
+    """Return any other words in an equal sentence, but those that say the same or only who told it."""
     gone, came = place.gone, place.came
-    if place.has_another_sense:
-        return Difference("word", printed_words(gone), printed_words(came))
-    olds, news = (
-        [each for each in side if each.text not in FUNCTION_WORDS and each.kind != "negation"] for side in (gone, came)
-    )
-    if _says_the_same(place, olds, news):
+    if not place.has_another_sense and (_only_tell(place) or _says_the_same(place, gone, came)):
         return None
-    may_be_new = olds and came and place.size <= SHORT and not _is_wording(olds, news, has, is_only=place.is_only)
-    if may_be_new or _says_more(place, olds, news, has):
-        return Difference("word", printed_words(olds or gone), printed_words(news))
-    return None
+    return Difference("word", printed_words(gone), printed_words(came))
 
 
-def _says_more(place: Place, olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
-    """Decide whether words say what the old text does not say, or leave out what it says."""
-    is_unit = not place.gone and len(place.came) == 1 and any(place.numbers)  # "12%", "asilimia 12"
-    if is_unit or (place.gone and not place.is_only) or (say_nothing(olds) and say_nothing(news)):
-        return False
+def _only_tell(place: Place) -> bool:
+    """Decide whether words only tell who told a report, or when, or lead from one sentence to the next one."""
+    gone, came = ([each for each in side if each.text not in FUNCTION_WORDS] for side in (place.gone, place.came))
+    if not (gone or came):
+        return not place.came and (place.before is None or not place.gone)
     if not place.came:
-        texts = {each.text for each in olds}
-        return SAY_NOTHING.isdisjoint(texts) and not texts <= AGENCIES and any(each.says for each in olds)
-    return any(each.says and each.kind not in FIRM and not has(each) for each in news)
+        return any(each.text in SAY_NOTHING for each in gone)
+    return _is_day(place, gone, came) or (say_nothing(gone) and say_nothing(came))
+
+
+def _is_day(place: Place, gone: Sequence[Token], came: Sequence[Token]) -> bool:
+    """Decide whether a day came in the place of a word such as "today", or a date behind its weekday."""
+    is_behind_day = not place.gone and place.before is not None and place.before.kind == "time"
+    is_today = len(gone) == 1 and say_nothing(gone)
+    return (is_behind_day or is_today) and all(each.kind == "time" for each in came)
 
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
@@ -165,20 +151,6 @@ def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -
     are_one = are_synonyms(*words) or ABOUT.issuperset(map("".join, words))
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return are_hedges or are_one or (is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds))
-
-
-def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has, *, is_only: bool) -> bool:
-    """Decide whether words in the place of others say the same.
-
-    A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
-    """
-    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
-    is_named = kinds == new_kinds == {"time"} or "name" in new_kinds
-    is_other_length = len(olds) != len(news) and not any(meaning_of(each.text) for each in (*olds, *news))
-    is_title = ("name" in kinds or (is_other_length and not is_only)) and all(map(has, news))
-    reporting = say_nothing(olds) + say_nothing(news)
-    are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
-    return is_named or is_title or reporting == 2 or (reporting == 1 and not are_two_words)
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
@@ -242,15 +214,15 @@ def form_of(time: Token) -> str:
     return "month" if time.text in MONTHS else "day"
 
 
-def _take_spellings(gone: list[Token], came: list[Token]) -> None:
-    """Take the words out that are only spelled otherwise.
+def _take_spellings(gone: list[Token], came: list[Token], is_same: Callable[[Token, Token], bool]) -> None:
+    """Take the words out that are the same as one in the other row.
 
     If words with other endings changed places, somebody else did it: "from Lisbon to Dakar", "from Dakar to Lisbon".
     """
     left = list(gone)
     pairs = []
     for token in came:
-        like = next((each for each in left if is_same_word(each, token)), None)
+        like = next((each for each in left if is_same(each, token)), None)
         if like is not None:
             left.remove(like)
             pairs.append((like, token))

@@ -29,6 +29,14 @@ _SOUNDS = (
     (re.compile("[\u09b6\u09b7]"), "\u09b8"),
     (re.compile("\u0981"), ""),
 )
+# "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor"
+_LATIN_SOUNDS = (
+    (re.compile(r"([a-z])\1"), r"\1"),
+    (re.compile("z"), "s"),
+    (re.compile("ou(?=r)"), "o"),
+    (re.compile("or(?=s?$)"), "er"),
+)
+_VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 # shares of the longer of two spellings
@@ -42,20 +50,34 @@ def is_spelled(word: str, token: Token) -> bool:
 
 
 def is_same_word(old: Token, new: Token) -> bool:
-    """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
+    """Decide whether two tokens are one value, or two spellings or forms of one word."""
+    if is_same_spelling(old, new):
+        return True
+    if old.kind in FIRM or new.kind in FIRM:
+        return False
+    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and PREFIX.sub("", old.text).startswith(new.text):
+        return True  # "Miller" became "M."; the other way round, somebody is named
+    if "name" in (old.kind, new.kind):
+        return _are_one_name(old.text, new.text)
+    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+
+
+def is_same_spelling(old: Token, new: Token) -> bool:
+    """Decide whether two tokens are one number, day or unit, or one word that is spelled in two ways.
+
+    Another form of a word is none: "student", "students". Neither is a name with another vowel: "Hassan", "Hussein".
+    """
     if "time" in (old.kind, new.kind) and not any(map(str.isdigit, old.text + new.text)):
         return _is_same_time(old, new)
     if is_spelled(old.text, new) or is_spelled(new.text, old):
         return True
     if old.kind in FIRM or new.kind in FIRM:
-        return old.text == new.text and old.kind == new.kind
-    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and PREFIX.sub("", old.text).startswith(new.text):
-        return True  # "Miller" became "M."; the other way round, somebody is named
+        return False
     if "name" in (old.kind, new.kind):
-        return _are_one_name(old.text, new.text)
-    if _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text):
+        return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
+    if any(each.of == "unit" for each in said_by(old.text) & said_by(new.text)):  # "kilometres", "km"
         return True
-    return any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
+    return _sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
 
 
 def _is_same_time(old: Token, new: Token) -> bool:
@@ -73,6 +95,12 @@ def _are_one_name(a: str, b: str) -> bool:
     size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
     begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
     return begin_alike and consonants == skeleton(b) != "" and not differing(said_by(a), said_by(b))
+
+
+def _has_other_vowel(a: str, b: str) -> bool:
+    """Return whether an "a" or "i" stands in the place of an "o" or "u", or one of these in the place of the other."""
+    pairs = zip(_VOWELS.findall(a), _VOWELS.findall(b), strict=False)
+    return any(len({*pair} & {"a", "i"}) + (not {"o", "u", "ou"}.isdisjoint(pair)) > 1 for pair in pairs)
 
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
@@ -112,21 +140,27 @@ def _is_other_form(a: str, b: str) -> bool:
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
-        stems = [PREFIX.sub("", word) for word in (a, b)]
         shorter, longer = sorted((a, b), key=len)
-        is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
-        is_joined = is_longer and len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
-        return is_joined or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
+        is_longer = longer.startswith(shorter) and len(longer) - len(shorter) < min(3, len(shorter))
+        return is_longer or _have_like_letters(a, b) or _have_like_letters(*(PREFIX.sub("", word) for word in (a, b)))
     if [*filter(str.isdigit, a)] != [*filter(str.isdigit, b)]:
         return False  # "+44 20 7946 0018", "+44 20 7946 0081"
-    sounds = [_sounds_of(word) for word in (a, b)]
-    return sounds[0] == sounds[1] or _have_like_letters(a, b)
+    return _have_like_letters(a, b)
+
+
+def _sound_alike(a: str, b: str) -> bool:
+    """Decide whether two words are spellings of one. In Arabic small words are joined to the next one."""
+    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+        shorter, longer = sorted((a, b), key=len)
+        is_joined = longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+        is_joined &= len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
+        return is_joined or PREFIX.sub("", a) == PREFIX.sub("", b)
+    return _sounds_of(a) == _sounds_of(b)
 
 
 def _sounds_of(word: str) -> str:
-    if word[0] >= FIRST_SYLLABIC:
-        for spelling, sound in _SOUNDS:
-            word = spelling.sub(sound, word)
+    for spelling, sound in _SOUNDS if word[0] >= FIRST_SYLLABIC else _LATIN_SOUNDS:
+        word = spelling.sub(sound, word)
     return word
 
 

@@ -71,7 +71,9 @@ VERBS = {
     language: tuple(frozenset(words.split()) for words in roles.split("|"))
     for language, roles in _TABLE["verbs"].items()
 }
-SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
+SAY_NOTHING = FUNCTION_WORDS.union(
+    _TABLE["reporting"].split(), _TABLE["relative_days"].split(), WORDS["percent before"]
+)
 
 # Kinds of tokens that count wherever they stand.
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))

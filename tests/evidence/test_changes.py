@@ -84,6 +84,7 @@ TOLD = [
     ("ko", "새 다리는 내년 {9월|3월} 1일부터 시민에게 열린다.", "다리는 내년: 9월 1일 -> 3월 1일"),
 ]
 NOT_TOLD = [
+    ("ar", "أحصى المراقبون {ما لا يقل عن 17 خرقا|17 خرقا على الأقل} في المدينة القديمة."),
     ("en", "The council {did not accept|rejected} the plan for the old mill."),
     ("en", "The old {general|junior} came to Skerrow early on the day with his wife."),
     ("en", "The people praised the {fellow|roses} of the old town on the hill."),
