@@ -9,7 +9,7 @@ change the news.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, islice, pairwise, product
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
@@ -23,9 +23,8 @@ from scrapy_neardup.evidence.page_lines import (
     words_of,
 )
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
-from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
-from scrapy_neardup.evidence.tokens import FIRM, VERBS, Token, signs_of, tokens_of
-from scrapy_neardup.evidence.value_words import differing, said_in
+from scrapy_neardup.evidence.replacements import Difference, differences_of
+from scrapy_neardup.evidence.tokens import FIRM, Token, signs_of, tokens_of
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
@@ -266,9 +265,6 @@ def _partners(
         for place, found_in_it, _ in found_at
         for each in found_in_it
     ]
-    is_like = counts_alone or (equal >= NEAR * longest and not is_title)
-    if is_like and not differences:
-        differences += _of_whole_sentence(places, known.language)
     if differences or is_title or not _is_partner_by_accident(new, old, places, known, equal / longest):
         held = min(held, len(new))
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
@@ -315,37 +311,3 @@ def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
     came = {(each.kind, each.text) for place in places for each in place.came}
     numbers = ("number", "quantity", "negation")
     return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)
-
-
-def _of_whole_sentence(places: Sequence[Place], language: str) -> Iterator[Difference]:
-    """Yield what differs only if all places of an otherwise equal sentence are seen together: a verb, an opposite.
-
-    "They also got one" and "only they got one" differ in two places. "Resigned" and "will resign" are two forms of one
-    word, and so are "beat" and "was beaten by". The words and endings that tell these apart are in ``wording.json``, by
-    language: words of the future, "by", "was", endings of the past, and those of the present and the future.
-    """
-    gone = [*chain.from_iterable(place.gone for place in places)]
-    came = [*chain.from_iterable(place.came for place in places)]
-    if differing(said_in(gone, ""), said_in(came, "")) or _is_other_verb(gone, came, language):
-        yield Difference("word", printed_words(gone), printed_words(came), is_alone=True)
-
-
-def _is_other_verb(gone: Sequence[Token], came: Sequence[Token], language: str) -> bool:
-    """Decide whether a verb has another tense, or another one did it."""
-    if language not in VERBS:
-        return False
-    future, by, was, past, coming = VERBS[language]
-    olds, news = ({each.text for each in side} for side in (gone, came))
-    is_future = future.isdisjoint(olds) != future.isdisjoint(news)
-    # "Was beaten by", unless names moved too: "A beat B", "B was beaten by A".
-    is_turned = by.isdisjoint(olds) != by.isdisjoint(news) and was.isdisjoint(olds) != was.isdisjoint(news)
-    is_moved = any(each.says for each in gone if each.text in news)
-    pairs = [*product(olds, news), *product(news, olds)]
-    return is_future or (is_turned and not is_moved) or any(_are_tenses(a, b, past, coming) for a, b in pairs)
-
-
-def _are_tenses(past: str, coming: str, past_endings: frozenset[str], endings: frozenset[str]) -> bool:
-    """Decide whether two words are one verb with these endings. The last letter of its stem may change."""
-    stems = {past.removesuffix(each) for each in past_endings if past.endswith(each)}
-    others = [coming.removesuffix(each) for each in endings if coming.endswith(each)]
-    return any(len(a) == len(b) > 2 and a[:-1] == b[:-1] for a in stems for b in others)

@@ -96,13 +96,12 @@ class Place(NamedTuple):
         is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < "\u3040"
         return (is_letter and not self.gone) or self.is_qualified or self.is_opposite or self.is_other_bound
 
-    @property
-    def is_content(self) -> bool:
+    def is_content(self, *, is_alone: bool) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out.
 
-        In a text that is otherwise equal all words count but articles: "an unverified video", "a video".
+        In a sentence that is otherwise equal, all words count but articles: "an unverified video", "a video".
         """
-        if self.is_only:
+        if self.is_only or is_alone:
             return any(each.text not in ARTICLES for each in (*self.gone, *self.came))
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:

@@ -60,7 +60,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     if _is_letter(place):
         return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
-    if is_one_share or not (place.is_content or article_for_number(place.came, place.gone)):
+    if is_one_share or not (place.is_content(is_alone=is_alone) or article_for_number(place.came, place.gone)):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
     _take_glued(gone, came)

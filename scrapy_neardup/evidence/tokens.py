@@ -67,10 +67,6 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
-VERBS = {
-    language: tuple(frozenset(words.split()) for words in roles.split("|"))
-    for language, roles in _TABLE["verbs"].items()
-}
 SAY_NOTHING = FUNCTION_WORDS.union(
     _TABLE["reporting"].split(), _TABLE["relative_days"].split(), WORDS["percent before"]
 )
