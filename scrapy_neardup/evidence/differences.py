@@ -2,9 +2,8 @@
 
 A figure in any form, a date or a time, a code, a name, a quantity word or a negation is content. Spellings, typing
 errors, inflection, two spellings of one name and the words with which a paper says the same are wording. In a sentence
-that is otherwise equal, a word that stands in the place of another word is content too, unless both are spelled alike.
-If nothing else in the text is reworded, any other word is, also one that is spelled alike: no list knows all words that
-change the news.
+that is otherwise equal, any other word is content too, unless both are spelled alike. If nothing else in the text is
+reworded, words that are spelled alike are content too: no list knows all words that change the news.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
