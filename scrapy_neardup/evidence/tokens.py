@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
     COMMA,
     CURRENCIES,
     HEDGES,
@@ -23,7 +24,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
     read_table,
 )
-from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers, with_scales
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
@@ -84,13 +85,11 @@ _SIGNS = re.compile(
     "[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212-](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
     "|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*)"
 )
-BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
 _USUAL = (
     (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
-    (re.compile("(?<![0-9/])([0-9]{1,3}) 1/2(?![0-9/])"), r"\1.5"),  # "4 1/2"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
     (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
@@ -164,16 +163,17 @@ def _tokens_of(text: str, language: str) -> list[Token]:
         if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
-        codes[hidden] = found[1]
+        codes[hidden] = as_printed.get(found[1], found[1])
         return hidden
 
     text = fold(text)
     for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = printed.sub(usual, text)
+    text, as_printed = with_scales(text)
     tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, codes, language)
+    words = _Words([], raw, codes, as_printed, language)
     place = 0
     while place < len(raw):
         place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
@@ -198,12 +198,15 @@ class _Words(NamedTuple):
     found: list[Token]
     raw: list[str]
     codes: dict[str, str]
+    as_printed: dict[str, str]  # numbers with letters: "2.3 mrd" is "2.3B"
     language: str
 
     def add_number(self, place: int, end: int, value: str, mark: str) -> int:
         """Add a number, or a date or time that looks like one. Return the place behind it."""
         raw = self.raw
-        printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
+        parts = [bare for part in raw[place:end] if (bare := part.rstrip(_CLOSING))]
+        number = " ".join(parts[:2])
+        printed = " ".join([self.as_printed.get(number, number), *parts[2:]])
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
             self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))

@@ -43,7 +43,7 @@ TOLD = [
     ("en", "The storm in numbers:\n4 dead, {30|50} hurt, 5 missing", "injured: 30 -> 50"),
     ("en", "Police said {5|9} people were arrested{| there}.{| Police said 25 people sat.}", "arrested: 5 -> 9"),
     # A label is of the clause of its value.
-    ("en", "$42bn for a catch, {$29.1bn|$21.9bn} for harm and $1bn costs.", "harm: $29.1 bn -> $21.9 bn"),
+    ("en", "$42bn for a catch, {$29.1bn|$21.9bn} for harm and $1bn costs.", "harm: $29.1bn -> $21.9bn"),
     (
         "ar",
         "وتكون حركة الرياح شرقية بسرعة {15 - 35|10 - 30} كم/ساعة ، وارتفاع الموج متر.",

@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import compress
 
 from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
     COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
@@ -18,6 +19,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
+    UNITS,
     WORDS,
     NumberWords,
     all_languages,
@@ -34,9 +36,20 @@ _LETTERS = (
 )
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
-# "20K", "7.7M" and "2.3B" are other words in small letters.
-_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
-_SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
+_SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))
+_MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
+_WITH_LETTERS = re.compile(
+    r"(?<![0-9])([0-9]{1,3}(?: [0-9]{3})+|[0-9]+(?:[.,-][0-9]+)*)( ?)([^\W\d_]{1,4})(?!\w)"
+)
+_MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")
+_MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
+_SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
+_LONGEST_BEFORE_K = 3  # digits: "8700k" is a product
+_IS_CODE = re.compile(r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-Z]").fullmatch  # "30C" and "20W" are measures
+# A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
+_STOP = re.compile(rf"( mil)?\.(?<=[^\W\d_]\.) ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
+_LONGEST_WORD = 24  # of a word beside a number or a full stop
+_SHORTEST_UNIT = 3  # letters: "in" is a small word too
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _REWRITTEN = (
@@ -49,9 +62,10 @@ _REWRITTEN = (
     ("パーセント", re.compile("パーセント"), "%"),
     ("퍼센트", re.compile("퍼센트"), "%"),
     ("ร้อยละ", re.compile("ร้อยละ ?(?=[0-9])"), " %"),
-    (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
 )
-_USUAL = str.maketrans({"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"})
+_USUAL = str.maketrans({"٫": ".", "٬": ","})
+_QUARTER = re.compile("(?:([0-9]) ?)?([½¼¾])")
+_QUARTERS = {"½": ".5", "¼": ".25", "¾": ".75"}
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -67,6 +81,7 @@ _TOKEN = re.compile(
     rf"|({_LETTERS}+"
     # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
     rf"|{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
+    r"|[0-9]{1,3} (?:1/2|[13]/4)(?![0-9/])[.,;:)!?]?"
     r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
     r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
@@ -82,9 +97,71 @@ _DATE_TIME_PHONE = re.compile(
     r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
     r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
 )
+_FRACTION = re.compile("(?:([0-9]{1,3}) )?([1-9][0-9]?)/([1-9][0-9]?)").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
+
+
+def with_scales(text: str) -> tuple[str, dict[str, str]]:
+    """Return a folded text with words for letters that are scales, and how the numbers with letters are printed.
+
+    Letters are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M". Elsewhere a capital is a part
+    of a code, and the number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
+    sentence goes on. Capitals are needed to tell, so ``casefold`` the text afterwards.
+    """
+    printed = {}
+
+    def usual(found: re.Match[str]) -> str:
+        number, _, letters = found.groups()
+        written = found[0]
+        if scale := _scale_of(found):
+            written = f"{number} {scale}"
+        elif _IS_CODE(text, found.start(), found.end()):
+            written = f"{letters}{letters}{number}"
+        printed[written] = found[0]
+        return written
+
+    has_capitals = not text.islower()
+    with_words = _WITH_LETTERS.sub(usual, text)
+    return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), with_words), printed
+
+
+def _scale_of(found: re.Match[str]) -> str:
+    """Return a word for the letters behind a number, "" if they do not multiply it."""
+    number, _, letters = found.groups()
+    if letters.casefold() in all_languages().scales:
+        return letters
+    is_scale = letters in "kKMB" and not number.isdigit()
+    is_scale |= letters == "k" and len(number) <= _LONGEST_BEFORE_K
+    return _SCALE_LETTERS.get(letters.casefold(), "") if is_scale or _is_of_money(found) else ""
+
+
+def _is_of_money(found: re.Match[str]) -> bool:
+    """Decide whether a currency stands before a number or behind its letters. One letter is written to it: "N20M"."""
+    start, end = found.span()
+    before = _MONEY_BEFORE.search(found.string, max(0, start - _LONGEST_WORD), start)
+    behind = _MONEY_BEHIND.match(found.string, end)
+    has_before = before is not None and before[0].rstrip().casefold() in _MONEY
+    return has_before or (behind is not None and behind[1].casefold() in CURRENCIES)
+
+
+def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
+    """Return what stands for a full stop behind a word: a space inside of a number, an end of line behind one."""
+    million, between, behind = stop.groups()
+    end = stop.start() + len(million or "")
+    number, word = ["", *stop.string[max(0, end - _LONGEST_WORD) : end].split()][-2:]
+    scales = all_languages().scales
+    if word.casefold() not in scales:
+        return stop[0]
+    is_of_number = behind.casefold() in CURRENCIES or (len(behind) >= _SHORTEST_UNIT and behind.casefold() in UNITS)
+    if between:
+        is_of_number &= between.casefold() in scales
+    elif has_capitals:
+        is_of_number |= behind[0].islower()
+    if is_of_number:
+        return " mln " if million else " "
+    return f"{million or ''}.\n" if number[-1:].isdigit() else stop[0]
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
@@ -99,11 +176,11 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
         if sign in text:
             text = pattern.sub(usual, text)
     if not text.isascii() and _UNUSUAL.search(text):
-        text = with_digits(text.translate(_USUAL))
+        text = _QUARTER.sub(lambda found: f"{found[1] or 0}{_QUARTERS[found[2]]}", text.translate(_USUAL))
+        text = with_digits(text)
     if "/" in text or "www." in text:
         text = _ADDRESS.sub(" ", text)
-    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text).casefold()
-    found = _TOKEN.findall(text)
+    found = _TOKEN.findall(text.casefold())
     tokens = [*filter(None, map(_MARKS.get, found, found))]
     starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
     return [*tokens, "", "", ""], starts  # so that the neighbours of every token can be looked at
@@ -182,19 +259,16 @@ def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
 
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
-    """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
+    """Return what the words behind a number multiply it by: 10^9 for "mil millones". "12 mi" are miles."""
     scales = all_languages().scales
     scale = 1
-    start = end
-    if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
-        return 10**6, end + 1
+    if tokens[end] == "mi" and tokens[first - 1] not in CURRENCIES:
+        return scale, end
     if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
         end += 1
     while (times := scales.get(tokens[end], 0)) and scale * times <= 10**15:
         scale *= times
         end += 1
-    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= 4:
-        end += 1  # "тыс. рублей"
     return scale, end
 
 
@@ -262,15 +336,21 @@ def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
+    if (part := _FRACTION(core)) and (part[1] or scale > 1):
+        return _plain(scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3])))
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     parts = re.split("([-/])", core)
     for place in range(0, len(parts), 2):
         number = _decimal(parts[place], mark == "%" or scale >= 10**6)
         if scale > 1 and number.count(".") <= 1:
-            number = format((Decimal(number) * scale).normalize(), "f")
+            number = _plain(Decimal(number) * scale)
         parts[place] = number
     return "".join(parts)
+
+
+def _plain(number: Decimal) -> str:
+    return format(number.normalize(), "f")
 
 
 def _decimal(number: str, fraction: bool) -> str:
