@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
+from scrapy_neardup.evidence.figures.number_words import BEFORE_MONEY as BEFORE_MONEY
 from scrapy_neardup.evidence.figures.number_words import (
-    BEFORE_MONEY,
     COMMA,
     CURRENCIES,
     HEDGES,
@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
     read_table,
 )
-from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers, with_scales
+from scrapy_neardup.evidence.figures.numbers import as_printed, number_tokens, take_numbers, with_scales
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
@@ -111,7 +111,6 @@ _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
-_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
@@ -163,17 +162,17 @@ def _tokens_of(text: str, language: str) -> list[Token]:
         if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
-        codes[hidden] = as_printed.get(found[1], found[1])
+        codes[hidden] = printed_numbers.get(found[1], found[1])
         return hidden
 
     text = fold(text)
     for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = printed.sub(usual, text)
-    text, as_printed = with_scales(text)
-    tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
+    printed_numbers = as_printed(text)
+    tokens, starts = number_tokens(_CODE.sub(hide, with_scales(text)))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, codes, as_printed, language)
+    words = _Words([], raw, codes, printed_numbers, language)
     place = 0
     while place < len(raw):
         place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
@@ -198,7 +197,7 @@ class _Words(NamedTuple):
     found: list[Token]
     raw: list[str]
     codes: dict[str, str]
-    as_printed: dict[str, str]  # numbers with letters: "2.3 mrd" is "2.3B"
+    printed_numbers: dict[str, str]  # "2.3 mrd" is "2.3B"
     language: str
 
     def add_number(self, place: int, end: int, value: str, mark: str) -> int:
@@ -206,7 +205,7 @@ class _Words(NamedTuple):
         raw = self.raw
         parts = [bare for part in raw[place:end] if (bare := part.rstrip(_CLOSING))]
         number = " ".join(parts[:2])
-        printed = " ".join([self.as_printed.get(number, number), *parts[2:]])
+        printed = " ".join([self.printed_numbers.get(number, number), *parts[2:]])
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
             self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))

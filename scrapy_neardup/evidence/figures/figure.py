@@ -80,7 +80,7 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
 
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
-    tokens, starts = number_tokens(with_scales(fold(text[:MAX_CHARACTERS]))[0])
+    tokens, starts = number_tokens(with_scales(fold(text[:MAX_CHARACTERS])))
     return tuple(each.figure for each in place_figures(tokens, starts, language))
 
 

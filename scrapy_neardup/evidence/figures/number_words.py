@@ -218,7 +218,7 @@ def _room_behind(number: int | Decimal) -> int:
 
 # Chinese, Japanese and Korean numerals
 
-_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천](?:[0-9만억조천백십]| (?=[0-9]+[만천백십]))*")
+KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천](?:[0-9만억조천백십]| (?=[0-9]+[만천백십]))*")
 _FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _DIGITS = dict(zip("零〇一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _TENS = {"十": 10, "百": 100, "千": 1000}
@@ -238,9 +238,9 @@ _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
 _FRACTIONS = ("分之", "分の")
 
 
-def with_myriads(text: str) -> str:
-    """Return a text with the characters for myriads of Chinese in place of those of Korean."""
-    return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
+def to_myriads(found: re.Match[str]) -> str:
+    """Return a number with the characters for myriads of Chinese in place of those of Korean."""
+    return found[0].replace(" ", "").translate(_FROM_KOREAN)
 
 
 def with_digits(text: str) -> str:

@@ -4,6 +4,7 @@ Chinese and Japanese numerals that count something become digits first, see ``nu
 """
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import compress
 
@@ -15,18 +16,18 @@ from scrapy_neardup.evidence.figures.number_words import (
     DAYS,
     FIGURE,
     IDEOGRAPHS,
+    KOREAN,
     LINE_END,
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
-    UNITS,
     WORDS,
     NumberWords,
     all_languages,
     number_words,
     read_spelled,
+    to_myriads,
     with_digits,
-    with_myriads,
 )
 
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
@@ -34,25 +35,25 @@ _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
     r"\u104a\u104b\u1361-\u1368\u17d4\u17d5\u2000-\u2bff\u3000-\u3004！？]"
 )
-_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
-_UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
-_SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))
-_MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
+_IDEOGRAPHS = re.compile(f"[{IDEOGRAPHS}]")
+_SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))  # of currencies
 _WITH_LETTERS = re.compile(
-    r"(?<![0-9])([0-9]{1,3}(?: [0-9]{3})+|[0-9]+(?:[.,-][0-9]+)*)( ?)([^\W\d_]{1,4})(?!\w)"
+    r"(?<![0-9])([0-9]{1,3}(?: [0-9]{3}){1,4}|[0-9]+(?:[.,-][0-9]+){0,4})( ?)([^\W\d_]{1,4})(?!\w)"
 )
-_MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")
+_MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")  # "N20M", but not "p 20M"
 _MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
+_MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
 _SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
-_LONGEST_BEFORE_K = 3  # digits: "8700k" is a product
 _IS_CODE = re.compile(r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-Z]").fullmatch  # "30C" and "20W" are measures
 # A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
 _STOP = re.compile(rf"( mil)?\.(?<=[^\W\d_]\.) ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
-_LONGEST_WORD = 24  # of a word beside a number or a full stop
-_SHORTEST_UNIT = 3  # letters: "in" is a small word too
+_LONGEST_WORD = 16  # of one beside a number or a full stop
+_QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
-_REWRITTEN = (
+_REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    *((sign, re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+"), " ") for sign in ("/", "www.")),
+    *((sign, KOREAN, to_myriads) for sign in "만억조천"),
     ("'я", re.compile("'я"), "я"),  # inside Ukrainian words: "п'ять"
     (", ", re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))"), r"\1,"),  # "$840, 650"
     # "1,122, 095" and "1, 300,722"
@@ -62,10 +63,11 @@ _REWRITTEN = (
     ("パーセント", re.compile("パーセント"), "%"),
     ("퍼센트", re.compile("퍼센트"), "%"),
     ("ร้อยละ", re.compile("ร้อยละ ?(?=[0-9])"), " %"),
+    ("٫", re.compile("٫"), "."),
+    ("٬", re.compile("٬"), ","),
+    *((sign, re.compile(f"(?<![0-9])(?<![0-9] ){sign}"), f"0{value}") for sign, value in _QUARTERS),
+    *((sign, re.compile(f" ?{sign}"), value) for sign, value in _QUARTERS),
 )
-_USUAL = str.maketrans({"٫": ".", "٬": ","})
-_QUARTER = re.compile("(?:([0-9]) ?)?([½¼¾])")
-_QUARTERS = {"½": ".5", "¼": ".25", "¾": ".75"}
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -103,47 +105,44 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
 
 
-def with_scales(text: str) -> tuple[str, dict[str, str]]:
-    """Return a folded text with words for letters that are scales, and how the numbers with letters are printed.
+def with_scales(text: str) -> str:
+    """Return a folded text with words for letters that are scales.
 
-    Letters are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M". Elsewhere a capital is a part
-    of a code, and the number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
-    sentence goes on. Capitals are needed to tell, so ``casefold`` the text afterwards.
+    They are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M". Elsewhere a capital is part of a
+    code, and its number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
+    sentence goes on, else a line ends there. Capitals are needed to tell, so ``casefold`` the text afterwards.
     """
-    printed = {}
-
-    def usual(found: re.Match[str]) -> str:
-        number, _, letters = found.groups()
-        written = found[0]
-        if scale := _scale_of(found):
-            written = f"{number} {scale}"
-        elif _IS_CODE(text, found.start(), found.end()):
-            written = f"{letters}{letters}{number}"
-        printed[written] = found[0]
-        return written
-
     has_capitals = not text.islower()
-    with_words = _WITH_LETTERS.sub(usual, text)
-    return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), with_words), printed
+    with_words = _WITH_LETTERS.sub(_with_word, text)
+    return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), with_words)
 
 
-def _scale_of(found: re.Match[str]) -> str:
-    """Return a word for the letters behind a number, "" if they do not multiply it."""
+def as_printed(text: str) -> dict[str, str]:
+    """Return the numbers that ``with_scales`` changes in a text, each with its printed form: "20 thousand", "20K"."""
+    return {_with_word(found): found[0] for found in _WITH_LETTERS.finditer(text)}
+
+
+def _with_word(found: re.Match[str]) -> str:
+    """Return a number with a word for the letters behind it, or as a code, or as it is."""
     number, _, letters = found.groups()
-    if letters.casefold() in all_languages().scales:
-        return letters
-    is_scale = letters in "kKMB" and not number.isdigit()
-    is_scale |= letters == "k" and len(number) <= _LONGEST_BEFORE_K
-    return _SCALE_LETTERS.get(letters.casefold(), "") if is_scale or _is_of_money(found) else ""
+    word = letters.casefold()
+    scale = letters if word in all_languages().scales else ""
+    is_scale = letters == "k" or (letters in "KMB" and not number.isdigit())
+    if word in _SCALE_LETTERS and (is_scale or _is_of_money(found)):
+        scale = _SCALE_LETTERS[word]
+    if scale:
+        return f"{number} {scale}"
+    return f"{letters}{letters}{number}" if _IS_CODE(found.string, *found.span()) else found[0]
 
 
 def _is_of_money(found: re.Match[str]) -> bool:
-    """Decide whether a currency stands before a number or behind its letters. One letter is written to it: "N20M"."""
+    """Decide whether a currency stands before a number, or behind its letters."""
     start, end = found.span()
     before = _MONEY_BEFORE.search(found.string, max(0, start - _LONGEST_WORD), start)
+    if before and before[0].rstrip().casefold() in _MONEY:
+        return True
     behind = _MONEY_BEHIND.match(found.string, end)
-    has_before = before is not None and before[0].rstrip().casefold() in _MONEY
-    return has_before or (behind is not None and behind[1].casefold() in CURRENCIES)
+    return behind is not None and behind[1].casefold() in CURRENCIES
 
 
 def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
@@ -154,7 +153,7 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
     scales = all_languages().scales
     if word.casefold() not in scales:
         return stop[0]
-    is_of_number = behind.casefold() in CURRENCIES or (len(behind) >= _SHORTEST_UNIT and behind.casefold() in UNITS)
+    is_of_number = behind.casefold() in CURRENCIES
     if between:
         is_of_number &= between.casefold() in scales
     elif has_capitals:
@@ -170,16 +169,11 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the mark of a telephone number. Takes linear time.
     """
-    if not text.isascii() and any(sign in text for sign in "만억조천"):
-        text = with_myriads(text)
     for sign, pattern, usual in _REWRITTEN:
         if sign in text:
             text = pattern.sub(usual, text)
-    if not text.isascii() and _UNUSUAL.search(text):
-        text = _QUARTER.sub(lambda found: f"{found[1] or 0}{_QUARTERS[found[2]]}", text.translate(_USUAL))
+    if not text.isascii() and _IDEOGRAPHS.search(text):
         text = with_digits(text)
-    if "/" in text or "www." in text:
-        text = _ADDRESS.sub(" ", text)
     found = _TOKEN.findall(text.casefold())
     tokens = [*filter(None, map(_MARKS.get, found, found))]
     starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
@@ -337,20 +331,16 @@ def _value(core: str, scale: int, mark: str) -> str:
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
     if (part := _FRACTION(core)) and (part[1] or scale > 1):
-        return _plain(scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3])))
+        return format((scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3]))).normalize(), "f")
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     parts = re.split("([-/])", core)
     for place in range(0, len(parts), 2):
         number = _decimal(parts[place], mark == "%" or scale >= 10**6)
         if scale > 1 and number.count(".") <= 1:
-            number = _plain(Decimal(number) * scale)
+            number = format((Decimal(number) * scale).normalize(), "f")
         parts[place] = number
     return "".join(parts)
-
-
-def _plain(number: Decimal) -> str:
-    return format(number.normalize(), "f")
 
 
 def _decimal(number: str, fraction: bool) -> str:
