@@ -12,13 +12,20 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
-from scrapy_neardup.evidence.figures.number_words import BEFORE_MONEY, CURRENCIES, DAYS, UNITS, WORDS, all_languages
+from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
+    CURRENCIES,
+    DAYS,
+    FRACTIONS,
+    UNITS,
+    WORDS,
+    all_languages,
+)
 from scrapy_neardup.evidence.replacements import form_of, printed_words
 from scrapy_neardup.evidence.spellings import is_same_word
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     BOUNDS,
-    FRACTIONS,
     FUNCTION_WORDS,
     INCREMENTS,
     Token,

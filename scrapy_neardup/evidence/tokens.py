@@ -6,7 +6,6 @@ a list: negations, quantities, "said" and "stated", articles. Two spellings of o
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
@@ -21,10 +20,9 @@ from scrapy_neardup.evidence.figures.number_words import (
     PERCENT,
     WEEKDAYS,
     WORDS,
-    all_languages,
     read_table,
 )
-from scrapy_neardup.evidence.figures.numbers import as_printed, number_tokens, take_numbers, with_scales
+from scrapy_neardup.evidence.figures.numbers import number_tokens, printed_numbers, take_numbers, with_scales
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
@@ -32,7 +30,6 @@ TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "n
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
-FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 # A pattern for folded words by which a sentence tells what was known earlier, or another event.
 BACKGROUND = _TABLE["background"]
@@ -61,8 +58,6 @@ BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) f
 _OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
 SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 ARTICLES = SPELLED["1"] | {"a", "an"}
-_VALUES = {word: int(value) for value, words in SPELLED.items() for word in words}
-_READ_WITH_NEXT = _VALUES.keys() | CURRENCIES.keys() | PERCENT
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
@@ -114,7 +109,6 @@ _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
-_DIGITS_OF_LARGE = range(4, 25)  # of a number behind "half a"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
@@ -162,17 +156,17 @@ def _tokens_of(text: str, language: str) -> list[Token]:
         if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
-        codes[hidden] = printed_numbers.get(found[1], found[1])
+        codes[hidden] = printed.get(found[1], found[1])
         return hidden
 
     text = fold(text)
-    for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
-        text = printed.sub(usual, text)
-    printed_numbers = as_printed(text)
+    for written, usual in _USUAL if _UNUSUAL.search(text) else ():
+        text = written.sub(usual, text)
+    printed = printed_numbers(text)
     tokens, starts = number_tokens(_CODE.sub(hide, with_scales(text)))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, codes, printed_numbers, language)
+    words = _Words([], raw, codes, printed, language)
     place = 0
     while place < len(raw):
         place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
@@ -186,6 +180,8 @@ def _word(token: str, language: str) -> Token | None:
         return None
     if token in _OF_OTHER_LANGUAGES.get(language, ()):
         return Token(token + _SYLLABLE, "word", token)
+    if token in PERCENT or (token in CURRENCIES and len(token) > 2):
+        return Token("%" if token in PERCENT else CURRENCIES[token], "unit", token)
     if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
         token = token[1:]
     return Token(token, _KINDS.get(token, "word"), token)
@@ -197,7 +193,7 @@ class _Words(NamedTuple):
     found: list[Token]
     raw: list[str]
     codes: dict[str, str]
-    printed_numbers: dict[str, str]  # "2.3 mrd" is "2.3B"
+    printed: dict[str, str]  # of numbers: "2.3 mrd" is "2.3B"
     language: str
 
     def add_number(self, place: int, end: int, value: str, mark: str) -> int:
@@ -205,14 +201,20 @@ class _Words(NamedTuple):
         raw = self.raw
         parts = [bare for part in raw[place:end] if (bare := part.rstrip(_CLOSING))]
         number = " ".join(parts[:2])
-        printed = " ".join([self.printed_numbers.get(number, number), *parts[2:]])
+        printed = " ".join([self.printed.get(number, number), *parts[2:]])
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
             self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))
         elif sign := self._take_sign(end):
             self.found.append(Token(value + sign, "time", printed + sign))
         else:
-            _add_number(self.found, Token(value, "number", printed, closes))
+            last = self.found[-2:]
+            # "110 to 115" is one token, as "110-115" is.
+            if last[1:] and last[1].text in WORDS["to"] and last[0].kind == "number" and not last[0].closes:
+                printed = f"{last[0].printed} {last[1].printed} {printed}"
+                value = f"{last[0].text}-{value}"
+                del self.found[-2:]
+            self.found.append(Token(value, "number", printed, closes))
         if mark not in ("", "."):
             self.found.append(Token(mark, "unit", mark))
         return end
@@ -224,8 +226,6 @@ class _Words(NamedTuple):
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
         elif (word := read(token, self.language)) is not None:
-            if token in _READ_WITH_NEXT:
-                return self._add_with_next(place, word)
             self.found.append(word)
         elif len(token) < 2 and not token.isalnum():
             if self.found and token in _MARKS:
@@ -252,40 +252,6 @@ class _Words(NamedTuple):
         sign = word[:1] if word == "h" or word[:1] in _BEHIND_TIME else ""
         self.raw[place] = word[len(sign) :]
         return sign
-
-    def _add_with_next(self, place: int, word: Token) -> int:
-        """Add a currency or "percent" without a number, a large number in words, or else the word itself."""
-        token, following = self.raw[place : place + 2]
-        if token in _VALUES and following in all_languages().scales:
-            value = _VALUES[token] * all_languages().scales[following]
-            self.found.append(Token(str(value), "number", f"{token} {following}"))
-            return place + 2
-        if token in PERCENT or (token in CURRENCIES and len(token) > 2):
-            word = Token("%" if token in PERCENT else CURRENCIES[token], "unit", token)
-        self.found.append(word)
-        return place + 1
-
-
-def _add_number(found: list[Token], number: Token) -> None:
-    """Add a number. "110 to 115" is one token, as "110-115" is, and so is "half a million"."""
-    if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number" and not found[-2].closes:
-        to, low = found.pop(), found.pop()
-        printed = f"{low.printed} {to.printed} {number.printed}"
-        number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
-    elif number.text.isdigit() and len(number.text) in _DIGITS_OF_LARGE:
-        number = _with_fraction(found, number)
-    found.append(number)
-
-
-def _with_fraction(found: list[Token], number: Token) -> Token:
-    """Take the fraction before a large number: "half a million", "a quarter of a million"."""
-    place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in FRACTIONS), 0)
-    if not place or not all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
-        return number
-    times = FRACTIONS[found[place].text]
-    printed = " ".join(each.printed for each in (*found[place:], number))
-    del found[place:]
-    return Token(format((times * int(number.text)).normalize(), "f"), "number", printed, number.closes)
 
 
 def _half_of_day(behind: Sequence[str], language: str) -> tuple[str, int]:

@@ -4,7 +4,7 @@ Chinese and Japanese numerals that count something become digits first, see ``nu
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import compress
 
@@ -15,6 +15,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     CURRENCIES,
     DAYS,
     FIGURE,
+    FRACTIONS,
     IDEOGRAPHS,
     KOREAN,
     LINE_END,
@@ -117,7 +118,7 @@ def with_scales(text: str) -> str:
     return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), with_words)
 
 
-def as_printed(text: str) -> dict[str, str]:
+def printed_numbers(text: str) -> dict[str, str]:
     """Return the numbers that ``with_scales`` changes in a text, each with its printed form: "20 thousand", "20K"."""
     return {_with_word(found): found[0] for found in _WITH_LETTERS.finditer(text)}
 
@@ -187,7 +188,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
     tokens are empty, as ``number_tokens`` leaves them. Return for each figure its first token, the token behind it, its
     value, and its mark: "%", a currency, "." if punctuation closes it, or "".
     """
-    numbers = []
+    numbers: list[tuple[int, int, str, str]] = []
     end = 0
     words = number_words(tokens, language)
     if words:
@@ -199,9 +200,28 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
         found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
         if found:
             value, end, mark = found
+            if spelled and tokens[first] in spelled.scales:
+                first, value = _with_fraction(numbers, tokens, first, value)
             numbers.append((first, end, value, mark))
             tokens[first:end] = [FIGURE, *[""] * (end - first - 1)]
     return numbers
+
+
+def _with_fraction(
+    numbers: list[tuple[int, int, str, str]], tokens: Sequence[str], first: int, value: str
+) -> tuple[int, str]:
+    """Return first token and value of a number with the fraction before it: "half a million", "3 quarters of a million".
+
+    ``numbers`` are those before it; the one that counts its fractions is taken.
+    """
+    start = next((at for at in range(first - 1, max(-1, first - 4), -1) if tokens[at] in FRACTIONS), first)
+    if start == first or any(len(each) > 2 or not each.isalpha() for each in tokens[start + 1 : first]):
+        return first, value
+    times = FRACTIONS[tokens[start]]
+    if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit():
+        start, _, count, _ = numbers.pop()
+        times *= Decimal(count)
+    return start, format((times * Decimal(value)).normalize(), "f")
 
 
 def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int, str] | None:
