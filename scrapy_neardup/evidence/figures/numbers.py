@@ -210,7 +210,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
 def _with_fraction(
     numbers: list[tuple[int, int, str, str]], tokens: Sequence[str], first: int, value: str
 ) -> tuple[int, str]:
-    """Return first token and value of a number with the fraction before it: "half a million", "3 quarters of a million".
+    """Return first token and value of a number and the fraction before it: "half a million", "3 quarters of a million".
 
     ``numbers`` are those before it; the one that counts its fractions is taken.
     """
