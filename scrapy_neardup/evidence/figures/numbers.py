@@ -45,7 +45,9 @@ _MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")  # "
 _MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
 _MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
 _SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
-_IS_CODE = re.compile(r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-Z]").fullmatch  # "30C" and "20W" are measures
+_IS_CODE = re.compile(
+    r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-ZАБГДЕЖ](?![\w-])"
+).match  # "30C" and "20W" are measures
 # A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
 _STOP = re.compile(rf"( mil)?\.(?<=[^\W\d_]\.) ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
 _LONGEST_WORD = 16  # of one beside a number or a full stop
@@ -100,9 +102,10 @@ _DATE_TIME_PHONE = re.compile(
     r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
     r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
 )
-_FRACTION = re.compile("(?:([0-9]{1,3}) )?([1-9][0-9]?)/([1-9][0-9]?)").fullmatch
+_FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
+_HALF = Decimal("0.5")
 _LONGEST = 15  # digits of a number that is added to a million
 
 
@@ -125,15 +128,15 @@ def printed_numbers(text: str) -> dict[str, str]:
 
 def _with_word(found: re.Match[str]) -> str:
     """Return a number with a word for the letters behind it, or as a code, or as it is."""
-    number, _, letters = found.groups()
+    number, space, letters = found.groups()
     word = letters.casefold()
     scale = letters if word in all_languages().scales else ""
-    is_scale = letters == "k" or (letters in "KMB" and not number.isdigit())
+    is_scale = f"{space}{letters}" == "k" or (letters in "KMB" and not number.isdigit())
     if word in _SCALE_LETTERS and (is_scale or _is_of_money(found)):
         scale = _SCALE_LETTERS[word]
     if scale:
         return f"{number} {scale}"
-    return f"{letters}{letters}{number}" if _IS_CODE(found.string, *found.span()) else found[0]
+    return f"{letters}{letters}{number}" if _IS_CODE(found.string, found.start()) else found[0]
 
 
 def _is_of_money(found: re.Match[str]) -> bool:
@@ -215,9 +218,11 @@ def _with_fraction(
     ``numbers`` are those before it; the one that counts its fractions is taken.
     """
     start = next((at for at in range(first - 1, max(-1, first - 4), -1) if tokens[at] in FRACTIONS), first)
-    if start == first or any(len(each) > 2 or not each.isalpha() for each in tokens[start + 1 : first]):
+    between = tokens[start + 1 : first]
+    times = FRACTIONS.get(tokens[start], Decimal(1))
+    is_one = times == _HALF or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
+    if start == first or not is_one or any(len(each) > 2 or not each.isalpha() for each in between):
         return first, value
-    times = FRACTIONS[tokens[start]]
     if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit():
         start, _, count, _ = numbers.pop()
         times *= Decimal(count)
@@ -350,7 +355,7 @@ def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
-    if (part := _FRACTION(core)) and (part[1] or scale > 1):
+    if (part := _FRACTION(core)) and (part[1] or (scale > 1 and part[2] == "1")):  # "3/4 lakh" is 3 or 4 of them
         return format((scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3]))).normalize(), "f")
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
