@@ -49,8 +49,8 @@ _IS_CODE = re.compile(
     r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-ZАБГДЕЖ](?![\w-])"
 ).match  # "30C" and "20W" are measures
 # A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
-_STOP = re.compile(rf"( mil)?\.(?<=[^\W\d_]\.) ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
-_LONGEST_WORD = 16  # of one beside a number or a full stop
+_STOP = re.compile(rf"(?<=(\w)) ([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
+_LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
@@ -105,7 +105,6 @@ _DATE_TIME_PHONE = re.compile(
 _FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
-_HALF = Decimal("0.5")
 _LONGEST = 15  # digits of a number that is added to a million
 
 
@@ -141,19 +140,15 @@ def _with_word(found: re.Match[str]) -> str:
 
 def _is_of_money(found: re.Match[str]) -> bool:
     """Decide whether a currency stands before a number, or behind its letters."""
-    start, end = found.span()
-    before = _MONEY_BEFORE.search(found.string, max(0, start - _LONGEST_WORD), start)
-    if before and before[0].rstrip().casefold() in _MONEY:
-        return True
-    behind = _MONEY_BEHIND.match(found.string, end)
-    return behind is not None and behind[1].casefold() in CURRENCIES
+    before = _MONEY_BEFORE.search(found.string, max(0, found.start() - _LONGEST_WORD), found.start())
+    behind = _MONEY_BEHIND.match(found.string, found.end())
+    has_before = before is not None and before[0].rstrip().casefold() in _MONEY
+    return has_before or (behind is not None and behind[1].casefold() in CURRENCIES)
 
 
 def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
-    """Return what stands for a full stop behind a word: a space inside of a number, an end of line behind one."""
-    million, between, behind = stop.groups()
-    end = stop.start() + len(million or "")
-    number, word = ["", *stop.string[max(0, end - _LONGEST_WORD) : end].split()][-2:]
+    """Return a word and its full stop; without the stop inside of a number, with an end of line behind one."""
+    last, word, between, behind = stop.groups()
     scales = all_languages().scales
     if word.casefold() not in scales:
         return stop[0]
@@ -163,8 +158,8 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
     elif has_capitals:
         is_of_number |= behind[0].islower()
     if is_of_number:
-        return " mln " if million else " "
-    return f"{million or ''}.\n" if number[-1:].isdigit() else stop[0]
+        return " mln " if word.casefold() == "mil" else f" {word} "
+    return f" {word}.\n" if last.isdigit() else stop[0]
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
@@ -220,7 +215,7 @@ def _with_fraction(
     start = next((at for at in range(first - 1, max(-1, first - 4), -1) if tokens[at] in FRACTIONS), first)
     between = tokens[start + 1 : first]
     times = FRACTIONS.get(tokens[start], Decimal(1))
-    is_one = times == _HALF or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
+    is_one = times == Decimal("0.5") or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
     if start == first or not is_one or any(len(each) > 2 or not each.isalpha() for each in between):
         return first, value
     if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit():
