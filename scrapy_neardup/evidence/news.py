@@ -12,6 +12,7 @@ from itertools import accumulate, chain, product
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.figure import is_plain
 from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
     UNITS,
     NumberWords,
     all_languages,
@@ -19,7 +20,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.evidence.lead import are_background, is_quotable
 from scrapy_neardup.evidence.sentence_values import LETTERS
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
-from scrapy_neardup.evidence.tokens import BEFORE_MONEY, SAY_NOTHING, tokens_of
+from scrapy_neardup.evidence.tokens import SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -251,8 +252,7 @@ def _value(number: re.Match[str]) -> str:
     digits, decimals, space, word = number.groups(default="")
     scale = all_languages().scales.get(word.casefold()) or _LETTERS.get(f"{space}{word}".casefold(), 0)
     if scale:
-        decimals = f"{decimals:0<{len(str(scale)) - 1}}"[: len(str(scale)) - 1]
-        digits = (digits + decimals).lstrip("0")
+        digits = f"{Decimal(f'{digits}.{decimals}') * scale:f}".partition(".")[0].lstrip("0")
         word = ""
     if len(digits) > _PLAIN:
         rounded = f"0{len(digits)}{round(int(digits[:3]), -1)}"

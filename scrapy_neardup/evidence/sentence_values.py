@@ -12,14 +12,20 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain, short_value
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS, UNITS, WORDS, all_languages
+from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
+    CURRENCIES,
+    DAYS,
+    FRACTIONS,
+    UNITS,
+    WORDS,
+    all_languages,
+)
 from scrapy_neardup.evidence.replacements import form_of, printed_words
 from scrapy_neardup.evidence.spellings import is_same_word
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
-    BEFORE_MONEY,
     BOUNDS,
-    FRACTIONS,
     FUNCTION_WORDS,
     INCREMENTS,
     Token,
@@ -209,7 +215,7 @@ def _may_be_misread(old: str, new: str) -> bool:
     is_part = any(digits) and not all(digits) and _ARABIC.search(old + new) is not None
     is_turned = digits[0] == digits[1][::-1] and [*map(len, digits[0])] != [*map(len, digits[1])]  # not "1.2", "2.1"
     has_same = is_turned or "".join(digits[0]) == "".join(digits[1])
-    has_lost_word = any(all_languages().scales.keys().isdisjoint(each.split()) for each in (old, new))
+    has_lost_word = not all(map(LETTERS.search, (old, new)))
     return is_part or (has_same and any(digits) and has_lost_word)
 
 

@@ -6,11 +6,11 @@ a list: negations, quantities, "said" and "stated", articles. Two spellings of o
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
+from scrapy_neardup.evidence.figures.number_words import BEFORE_MONEY as BEFORE_MONEY
 from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     CURRENCIES,
@@ -20,10 +20,9 @@ from scrapy_neardup.evidence.figures.number_words import (
     PERCENT,
     WEEKDAYS,
     WORDS,
-    all_languages,
     read_table,
 )
-from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, printed_numbers, take_numbers, with_scales
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
@@ -31,7 +30,6 @@ TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "n
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
-FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 # A pattern for folded words by which a sentence tells what was known earlier, or another event.
 BACKGROUND = _TABLE["background"]
@@ -60,8 +58,6 @@ BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) f
 _OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
 SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 ARTICLES = SPELLED["1"] | {"a", "an"}
-_VALUES = {word: int(value) for value, words in SPELLED.items() for word in words}
-_READ_WITH_NEXT = _VALUES.keys() | CURRENCIES.keys() | PERCENT
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
@@ -82,13 +78,11 @@ _SIGNS = re.compile(
     "[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212-](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
     "|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*)"
 )
-BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
 _USUAL = (
     (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
-    (re.compile("(?<![0-9/])([0-9]{1,3}) 1/2(?![0-9/])"), r"\1.5"),  # "4 1/2"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
     (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
@@ -110,11 +104,9 @@ _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
-_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
-_DIGITS_OF_LARGE = range(4, 25)  # of a number behind "half a"
 _SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
@@ -162,16 +154,17 @@ def _tokens_of(text: str, language: str) -> list[Token]:
         if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
-        codes[hidden] = found[1]
+        codes[hidden] = printed.get(found[1], found[1])
         return hidden
 
     text = fold(text)
-    for printed, usual in _USUAL if _UNUSUAL.search(text) else ():
-        text = printed.sub(usual, text)
-    tokens, starts = number_tokens(_CODE.sub(hide, text) if _DIGIT.search(text) else text)
+    for written, usual in _USUAL if _UNUSUAL.search(text) else ():
+        text = written.sub(usual, text)
+    printed = printed_numbers(text)
+    tokens, starts = number_tokens(_CODE.sub(hide, with_scales(text)))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    words = _Words([], raw, codes, language)
+    words = _Words([], raw, codes, printed, language)
     place = 0
     while place < len(raw):
         place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
@@ -185,6 +178,8 @@ def _word(token: str, language: str) -> Token | None:
         return None
     if token in _OF_OTHER_LANGUAGES.get(language, ()):
         return Token(token + _SYLLABLE, "word", token)
+    if token in PERCENT or (token in CURRENCIES and len(token) > 2):
+        return Token("%" if token in PERCENT else CURRENCIES[token], "unit", token)
     if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
         token = token[1:]
     return Token(token, _KINDS.get(token, "word"), token)
@@ -196,19 +191,28 @@ class _Words(NamedTuple):
     found: list[Token]
     raw: list[str]
     codes: dict[str, str]
+    printed: dict[str, str]  # of numbers: "2.3 mrd" is "2.3B"
     language: str
 
     def add_number(self, place: int, end: int, value: str, mark: str) -> int:
         """Add a number, or a date or time that looks like one. Return the place behind it."""
         raw = self.raw
-        printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
+        parts = [bare for part in raw[place:end] if (bare := part.rstrip(_CLOSING))]
+        number = " ".join(parts[:2])
+        printed = " ".join([self.printed.get(number, number), *parts[2:]])
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
             self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))
         elif sign := self._take_sign(end):
             self.found.append(Token(value + sign, "time", printed + sign))
         else:
-            _add_number(self.found, Token(value, "number", printed, closes))
+            last = self.found[-2:]
+            # "110 to 115" is one token, as "110-115" is.
+            if last[1:] and last[1].text in WORDS["to"] and last[0].kind == "number" and not last[0].closes:
+                printed = f"{last[0].printed} {last[1].printed} {printed}"
+                value = f"{last[0].text}-{value}"
+                del self.found[-2:]
+            self.found.append(Token(value, "number", printed, closes))
         if mark not in ("", "."):
             self.found.append(Token(mark, "unit", mark))
         return end
@@ -220,8 +224,6 @@ class _Words(NamedTuple):
         if token in self.codes:
             self.found.append(Token(token, "code", self.codes[token]))
         elif (word := read(token, self.language)) is not None:
-            if token in _READ_WITH_NEXT:
-                return self._add_with_next(place, word)
             self.found.append(word)
         elif len(token) < 2 and not token.isalnum():
             if self.found and token in _MARKS:
@@ -248,40 +250,6 @@ class _Words(NamedTuple):
         sign = word[:1] if word == "h" or word[:1] in _BEHIND_TIME else ""
         self.raw[place] = word[len(sign) :]
         return sign
-
-    def _add_with_next(self, place: int, word: Token) -> int:
-        """Add a currency or "percent" without a number, a large number in words, or else the word itself."""
-        token, following = self.raw[place : place + 2]
-        if token in _VALUES and following in all_languages().scales:
-            value = _VALUES[token] * all_languages().scales[following]
-            self.found.append(Token(str(value), "number", f"{token} {following}"))
-            return place + 2
-        if token in PERCENT or (token in CURRENCIES and len(token) > 2):
-            word = Token("%" if token in PERCENT else CURRENCIES[token], "unit", token)
-        self.found.append(word)
-        return place + 1
-
-
-def _add_number(found: list[Token], number: Token) -> None:
-    """Add a number. "110 to 115" is one token, as "110-115" is, and so is "half a million"."""
-    if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number" and not found[-2].closes:
-        to, low = found.pop(), found.pop()
-        printed = f"{low.printed} {to.printed} {number.printed}"
-        number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
-    elif number.text.isdigit() and len(number.text) in _DIGITS_OF_LARGE:
-        number = _with_fraction(found, number)
-    found.append(number)
-
-
-def _with_fraction(found: list[Token], number: Token) -> Token:
-    """Take the fraction before a large number: "half a million", "a quarter of a million"."""
-    place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in FRACTIONS), 0)
-    if not place or not all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
-        return number
-    times = FRACTIONS[found[place].text]
-    printed = " ".join(each.printed for each in (*found[place:], number))
-    del found[place:]
-    return Token(format((times * int(number.text)).normalize(), "f"), "number", printed, number.closes)
 
 
 def _half_of_day(behind: Sequence[str], language: str) -> tuple[str, int]:

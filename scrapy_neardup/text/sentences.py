@@ -98,12 +98,13 @@ def _is_end(text: str, between: re.Match[str], known: Callable[[], set[str]]) ->
     is_glued = not text[behind - 1].isspace() and (before_is_open or not following.isupper())
     if is_glued or following != following.title():  # a small letter; those of Georgian begin sentences
         return False
-    word = _LAST_WORD.search(text, max(0, stop - _LONGEST_WORD), stop)
-    if word is None:
+    last = _LAST_WORD.search(text, max(0, stop - _LONGEST_WORD), stop)
+    if last is None:
         return before not in LINE_ENDS
-    if word[0].isdigit():
-        return len(word[0]) > 1 and text[word.start() - 1] not in LINE_ENDS and not _DAY.match(text, word.start())
-    return between[0].strip() != "." or not _is_abbreviation(word[0], known, is_numbered=following.isdigit())
+    word = last[0]
+    if any(map(str.isdigit, word)):  # also "1.2bn", "19h"
+        return len(word) > 1 and text[last.start() - 1] not in LINE_ENDS and not _DAY.match(text, last.start())
+    return between[0].strip() != "." or not _is_abbreviation(word, known, is_numbered=following.isdigit())
 
 
 def _is_abbreviation(word: str, known: Callable[[], set[str]], *, is_numbered: bool) -> bool:

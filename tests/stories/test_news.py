@@ -194,6 +194,7 @@ def test_a_line_of_the_source_is_no_news(line: str) -> None:
         ("The port of Skerrow pays N200m.", "The port of Skerrow pays N200 million.", False),
         ("The port of Skerrow pays $3.3bn.", "The port of Skerrow pays over $3 billion.", False),
         ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
+        ("The port of Skerrow lost 25 dozen eels.", "The port of Skerrow lost 300 eels.", False),
         ("The port of Skerrow: 12.", "Owner Halvorsen, Brindle, Cardew and Dunmore of Skerrow caught COVID-19.", False),
         ("A port in Skerrow: 12.", "Owner Halvorsen, Brindle, Cardew, Dunmore of Skerrow caught 19 yellow eels.", True),
         ("Port: 12, 19.", "Owner Halvorsen arrested with Brindle, Cardew, Dunmore in Skerrow: 12 of 19 eels.", False),

@@ -26,7 +26,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     LINE_END,
     WORDS,
 )
-from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers, with_scales
 from scrapy_neardup.text.folding import fold
 
 MAX_CHARACTERS = 60_000
@@ -80,7 +80,7 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
 
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
-    tokens, starts = number_tokens(fold(text[:MAX_CHARACTERS]))
+    tokens, starts = number_tokens(with_scales(fold(text[:MAX_CHARACTERS])))
     return tuple(each.figure for each in place_figures(tokens, starts, language))
 
 

@@ -61,6 +61,11 @@ WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in wo
 HEDGES = WORDS["hedges"] | WORDS["adding ahead"]
 _SIGNS = {"kc": "Kč", "zl": "zł", "₹": "Rs"}  # as they are told: there are rupees of several countries
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
+# Words and letters before a number of money
+BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
+FRACTIONS = {
+    word: Decimal(value) for value, words in read_table("wording.json")["fractions"].items() for word in words.split()
+}
 PERCENT = {"%", "pct", "proc", *(word.replace("_", " ") for word in WORDS["percent"])}.union(
     word for word, unit in _UNITS.items() if unit == "%"
 )
@@ -216,7 +221,7 @@ def _room_behind(number: int | Decimal) -> int:
 
 # Chinese, Japanese and Korean numerals
 
-_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천](?:[0-9만억조천백십]| (?=[0-9]+[만천백십]))*")
+KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천](?:[0-9만억조천백십]| (?=[0-9]+[만천백십]))*")
 _FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _DIGITS = dict(zip("零〇一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _TENS = {"十": 10, "百": 100, "千": 1000}
@@ -236,9 +241,9 @@ _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
 _FRACTIONS = ("分之", "分の")
 
 
-def with_myriads(text: str) -> str:
-    """Return a text with the characters for myriads of Chinese in place of those of Korean."""
-    return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
+def to_myriads(found: re.Match[str]) -> str:
+    """Return a number with the characters for myriads of Chinese in place of those of Korean."""
+    return found[0].replace(" ", "").translate(_FROM_KOREAN)
 
 
 def with_digits(text: str) -> str:

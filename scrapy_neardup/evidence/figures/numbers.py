@@ -4,16 +4,20 @@ Chinese and Japanese numerals that count something become digits first, see ``nu
 """
 
 import re
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import compress
 
 from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
     COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
     DAYS,
     FIGURE,
+    FRACTIONS,
     IDEOGRAPHS,
+    KOREAN,
     LINE_END,
     MONTHS,
     PERCENT,
@@ -23,8 +27,8 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
     number_words,
     read_spelled,
+    to_myriads,
     with_digits,
-    with_myriads,
 )
 
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
@@ -32,14 +36,27 @@ _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
     r"\u104a\u104b\u1361-\u1368\u17d4\u17d5\u2000-\u2bff\u3000-\u3004！？]"
 )
-_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
-_UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
-# "20K", "7.7M" and "2.3B" are other words in small letters.
-_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
-_SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
+_IDEOGRAPHS = re.compile(f"[{IDEOGRAPHS}]")
+_SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))  # of currencies
+_WITH_LETTERS = re.compile(
+    r"(?<![0-9])([0-9]{1,3}(?: [0-9]{3}){1,4}|[0-9]+(?:[.,-][0-9]+){0,4})( ?)([^\W\d_]{1,4})(?!\w)"
+)
+_MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")  # "N20M", but not "p 20M"
+_MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
+_MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
+_SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
+_IS_CODE = re.compile(
+    r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-ZАБГДЕЖ](?![\w-])"
+).match  # "30C" and "20W" are measures
+# A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
+_STOP = re.compile(rf"(?<=(\w)) ([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
+_LONGEST_WORD = 16  # characters of a currency, and a space
+_QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
-_REWRITTEN = (
+_REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    *((sign, re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+"), " ") for sign in ("/", "www.")),
+    *((sign, KOREAN, to_myriads) for sign in "만억조천"),
     ("'я", re.compile("'я"), "я"),  # inside Ukrainian words: "п'ять"
     (", ", re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))"), r"\1,"),  # "$840, 650"
     # "1,122, 095" and "1, 300,722"
@@ -49,9 +66,11 @@ _REWRITTEN = (
     ("パーセント", re.compile("パーセント"), "%"),
     ("퍼센트", re.compile("퍼센트"), "%"),
     ("ร้อยละ", re.compile("ร้อยละ ?(?=[0-9])"), " %"),
-    (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
+    ("٫", re.compile("٫"), "."),
+    ("٬", re.compile("٬"), ","),
+    *((sign, re.compile(f"(?<![0-9])(?<![0-9] ){sign}"), f"0{value}") for sign, value in _QUARTERS),
+    *((sign, re.compile(f" ?{sign}"), value) for sign, value in _QUARTERS),
 )
-_USUAL = str.maketrans({"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"})
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -67,6 +86,7 @@ _TOKEN = re.compile(
     rf"|({_LETTERS}+"
     # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
     rf"|{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
+    r"|[0-9]{1,3} (?:1/2|[13]/4)(?![0-9/])[.,;:)!?]?"
     r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
     r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
@@ -82,9 +102,64 @@ _DATE_TIME_PHONE = re.compile(
     r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
     r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
 )
+_FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
+
+
+def with_scales(text: str) -> str:
+    """Return a folded text with words for letters that are scales.
+
+    They are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M". Elsewhere a capital is of a
+    code, and its number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
+    sentence goes on, else a line ends there. Capitals are needed to tell, so ``casefold`` the text afterwards.
+    """
+    has_capitals = not text.islower()
+    with_words = _WITH_LETTERS.sub(_with_word, text)
+    return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), with_words)
+
+
+def printed_numbers(text: str) -> dict[str, str]:
+    """Return the numbers that ``with_scales`` changes in a text, each with its printed form: "20 thousand", "20K"."""
+    return {_with_word(found): found[0] for found in _WITH_LETTERS.finditer(text)}
+
+
+def _with_word(found: re.Match[str]) -> str:
+    """Return a number with a word for the letters behind it, or as a code, or as it is."""
+    number, space, letters = found.groups()
+    word = letters.casefold()
+    scale = letters if word in all_languages().scales else ""
+    is_scale = f"{space}{letters}" == "k" or (letters in "KMB" and not number.isdigit())
+    if word in _SCALE_LETTERS and (is_scale or _is_of_money(found)):
+        scale = _SCALE_LETTERS[word]
+    if scale:
+        return f"{number} {scale}"
+    return f"{letters}{letters}{number}" if _IS_CODE(found.string, found.start()) else found[0]
+
+
+def _is_of_money(found: re.Match[str]) -> bool:
+    """Decide whether a currency stands before a number, or behind its letters."""
+    before = _MONEY_BEFORE.search(found.string, max(0, found.start() - _LONGEST_WORD), found.start())
+    behind = _MONEY_BEHIND.match(found.string, found.end())
+    has_before = before is not None and before[0].rstrip().casefold() in _MONEY
+    return has_before or (behind is not None and behind[1].casefold() in CURRENCIES)
+
+
+def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
+    """Return a word and its full stop; without the stop inside of a number, with an end of line behind one."""
+    last, word, between, behind = stop.groups()
+    scales = all_languages().scales
+    if word.casefold() not in scales:
+        return stop[0]
+    is_of_number = behind.casefold() in CURRENCIES
+    if between:
+        is_of_number &= between.casefold() in scales
+    elif has_capitals:
+        is_of_number |= behind[0].islower()
+    if is_of_number:
+        return " mln " if word.casefold() == "mil" else f" {word} "
+    return f" {word}.\n" if last.isdigit() else stop[0]
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
@@ -93,17 +168,12 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the mark of a telephone number. Takes linear time.
     """
-    if not text.isascii() and any(sign in text for sign in "만억조천"):
-        text = with_myriads(text)
     for sign, pattern, usual in _REWRITTEN:
         if sign in text:
             text = pattern.sub(usual, text)
-    if not text.isascii() and _UNUSUAL.search(text):
-        text = with_digits(text.translate(_USUAL))
-    if "/" in text or "www." in text:
-        text = _ADDRESS.sub(" ", text)
-    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text).casefold()
-    found = _TOKEN.findall(text)
+    if not text.isascii() and _IDEOGRAPHS.search(text):
+        text = with_digits(text)
+    found = _TOKEN.findall(text.casefold())
     tokens = [*filter(None, map(_MARKS.get, found, found))]
     starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
     return [*tokens, "", "", ""], starts  # so that the neighbours of every token can be looked at
@@ -116,7 +186,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
     tokens are empty, as ``number_tokens`` leaves them. Return for each figure its first token, the token behind it, its
     value, and its mark: "%", a currency, "." if punctuation closes it, or "".
     """
-    numbers = []
+    numbers: list[tuple[int, int, str, str]] = []
     end = 0
     words = number_words(tokens, language)
     if words:
@@ -128,9 +198,30 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
         found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
         if found:
             value, end, mark = found
+            if spelled and tokens[first] in spelled.scales:
+                first, value = _with_fraction(numbers, tokens, first, value)
             numbers.append((first, end, value, mark))
             tokens[first:end] = [FIGURE, *[""] * (end - first - 1)]
     return numbers
+
+
+def _with_fraction(
+    numbers: list[tuple[int, int, str, str]], tokens: Sequence[str], first: int, value: str
+) -> tuple[int, str]:
+    """Return first token and value of a number and the fraction before it: "half a million", "3 quarters of a million".
+
+    ``numbers`` are those before it; the one that counts its fractions is taken.
+    """
+    start = next((at for at in range(first - 1, max(-1, first - 4), -1) if tokens[at] in FRACTIONS), first)
+    between = tokens[start + 1 : first]
+    times = FRACTIONS.get(tokens[start], Decimal(1))
+    is_one = times == Decimal("0.5") or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
+    if start == first or not is_one or any(len(each) > 2 or not each.isalpha() for each in between):
+        return first, value
+    if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit():
+        start, _, count, _ = numbers.pop()
+        times *= Decimal(count)
+    return start, format((times * Decimal(value)).normalize(), "f")
 
 
 def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int, str] | None:
@@ -182,19 +273,16 @@ def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
 
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
-    """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
+    """Return what the words behind a number multiply it by: 10^9 for "mil millones". "12 mi" are miles."""
     scales = all_languages().scales
     scale = 1
-    start = end
-    if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
-        return 10**6, end + 1
+    if tokens[end] == "mi" and tokens[first - 1] not in CURRENCIES:
+        return scale, end
     if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
         end += 1
     while (times := scales.get(tokens[end], 0)) and scale * times <= 10**15:
         scale *= times
         end += 1
-    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= 4:
-        end += 1  # "тыс. рублей"
     return scale, end
 
 
@@ -262,6 +350,8 @@ def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
+    if (part := _FRACTION(core)) and (part[1] or (scale > 1 and part[2] == "1")):  # "3/4 lakh" is 3 or 4 of them
+        return format((scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3]))).normalize(), "f")
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     parts = re.split("([-/])", core)

@@ -33,7 +33,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
     language_of,
 )
-from scrapy_neardup.evidence.figures.numbers import number_tokens
+from scrapy_neardup.evidence.figures.numbers import number_tokens, with_scales
 from scrapy_neardup.evidence.figures.stated_numbers import (
     around,
     is_more,
@@ -181,7 +181,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()))):
         return []
     # "40 feared dead" is no toll, but tells the event
-    head = _FEARED.sub("", fold(f"{title}\n{text[:_LONGEST]}").casefold())
+    head = _FEARED.sub("", with_scales(fold(f"{title}\n{text[:_LONGEST]}")).casefold())
     found = _tolls([(line, line) for line in _LINES.split(head)], head, language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
@@ -201,7 +201,7 @@ def _number_words() -> frozenset[str]:
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
-    yield title, fold(title[:_LONGEST]).casefold()
+    yield title, with_scales(fold(title[:_LONGEST])).casefold()
     has_begun = False
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
@@ -209,7 +209,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
         is_link = (has_begun or place >= _HEAD) and len(sentence) < _LONGEST_LINK and sentence < _INDIC
         has_begun |= is_ended and len(sentence) >= _SHORTEST
         if is_ended or not (is_link or is_of_page(sentence)):
-            yield sentence, fold(sentence).casefold()
+            yield from ((sentence, part.casefold()) for part in with_scales(fold(sentence)).split("\n"))
 
 
 def _read(
