@@ -74,7 +74,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
         )
     other = _other_words(gone, came, has, may_be_known=not is_alone and not place.is_swap)
     if other is None and not found:
-        other = _edited(place._replace(gone=gone, came=came)) if place.is_only or is_alone else None
+        other = _edited(place._replace(gone=gone, came=came), has) if place.is_only or is_alone else None
     if other is not None:
         found.append(other)
     return found, wording
@@ -118,10 +118,17 @@ def _said(tokens: Sequence[Token]) -> list[Token]:
     return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
-def _edited(place: Place) -> Difference | None:
-    """Return any other words in an equal sentence, but those that say the same or only who told it."""
+def _edited(place: Place, has: Has) -> Difference | None:
+    """Return any other words in an equal sentence, but those that say the same or only who told it.
+
+    If other sentences are reworded too, neither words that are left out count, nor those that the old text has
+    elsewhere and that are only added, nor what stands beside "said".
+    """
     gone, came = place.gone, place.came
-    if not place.has_another_sense and (_only_tell(place) or _says_the_same(place, gone, came)):
+    tells = any(each.text in SAY_NOTHING and each.text not in FUNCTION_WORDS for each in came)
+    is_style = not place.is_only and (not came or tells or (not gone and all(map(has, came))))
+    says_the_same = is_style or _only_tell(place) or _says_the_same(place, gone, came)
+    if says_the_same and not place.has_another_sense:
         return None
     return Difference("word", printed_words(gone), printed_words(came))
 
