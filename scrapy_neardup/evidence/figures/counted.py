@@ -58,12 +58,6 @@ LABELS: tuple[str, ...] = (
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
 PERSONS = WORDS["people"] | WORDS["persons"]  # a number of the latter is told as "sailors: 3"
-_BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
-    ("people", "patients", "magnitude"),
-    (*CURRENCY_SIGNS, "votes", "seats"),
-    ("",),  # all that are not named here
-    ("score", "points", "%"),
-)
 # Behind homes come other numbers of people, then money and votes, then all that are not named here, and scores last.
 _RANKS: dict[str, int] = {
     **dict.fromkeys(("people", "patients", "magnitude"), FigureKind.OTHER),
