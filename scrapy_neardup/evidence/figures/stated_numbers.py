@@ -116,12 +116,13 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         conjunction, noun = (*rest[1:3], "", "")[:2]
         other = meaning_of(noun) if conjunction in WORDS["or"] else None
-        return [_of_people(each) for each in (meaning, other) if each]
-    return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning)]
+        return [_of_people(each, mark) for each in (meaning, other) if each]
+    return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning, mark)]
 
 
-def _of_people(meaning: Meaning) -> FigureKind:
-    return FigureKind.DEAD if meaning.kind is FigureKind.VICTIMS else meaning.kind
+def _of_people(meaning: Meaning, mark: str) -> FigureKind:
+    # A couple may be the victim of a theft.
+    return FigureKind.DEAD if meaning.kind is FigureKind.VICTIMS and mark != "xxone" else meaning.kind
 
 
 def _goes_with(

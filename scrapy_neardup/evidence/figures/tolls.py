@@ -191,7 +191,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 def _counts_harm(folded: str, language: str) -> bool:
     words = _WORD.findall(folded)
     number_words = all_languages().by_name.get(language, NumberWords({}, {})).small
-    has_number = _NUMBERS.search(folded) or not number_words.keys().isdisjoint(words)
+    has_number = _NUMBERS.search(folded) or any(number_words.get(word, 0) > 1 for word in words)
     return bool(has_number) and not _HARM.isdisjoint(kinds_told(words))
 
 
