@@ -98,8 +98,7 @@ def place_marks(
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
-    near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
-    has_person = not PERSONS.isdisjoint((*near, *back[:1]))
+    has_person = not PERSONS.isdisjoint((*takewhile(lambda token: token not in ENDS, ahead[:_NEAR]), *back[:1]))
     sides = []
     for side, others, part in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
         found = nearest_meaning(side, others, part)
@@ -109,8 +108,9 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
             and _goes_with(mark, side, found, is_back=side is back, has_person=has_person)
         ):
             sides.append((found[1], side[found[0] :], found[2]))
-    if not sides or (mark == "xxanother" and FIGURE in back[:_BESIDE]):
-        return []
+    is_of_two = not PERSONS.isdisjoint(back[1:_BESIDE]) and not WORDS["and"].isdisjoint(back[:1])
+    if not sides or (mark == "xxanother" and FIGURE in back[:_BESIDE]) or (mark == "xxone" and is_of_two):
+        return []  # "a woman and a man were killed"
     # "A fourth worker died in hospital"
     _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
