@@ -108,9 +108,8 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
             and _goes_with(mark, side, found, is_back=side is back, has_person=has_person)
         ):
             sides.append((found[1], side[found[0] :], found[2]))
-    is_of_two = not PERSONS.isdisjoint(back[1:_BESIDE]) and not WORDS["and"].isdisjoint(back[:1])
-    if not sides or (mark == "xxanother" and FIGURE in back[:_BESIDE]) or (mark == "xxone" and is_of_two):
-        return []  # "a woman and a man were killed"
+    if not sides or _is_of_others(mark, back):
+        return []
     # "A fourth worker died in hospital"
     _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
@@ -118,6 +117,13 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
         other = meaning_of(noun) if conjunction in WORDS["or"] else None
         return [_of_people(each, mark) for each in (meaning, other) if each]
     return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning, mark)]
+
+
+def _is_of_others(mark: str, back: Sequence[str]) -> bool:
+    """Decide whether somebody is counted with those named before: "a woman and a man were killed"."""
+    return (mark == "xxanother" and FIGURE in back[:_BESIDE]) or (
+        mark == "xxone" and not WORDS["and"].isdisjoint(back[:1]) and not PERSONS.isdisjoint(back[1:2])
+    )
 
 
 def _of_people(meaning: Meaning, mark: str) -> FigureKind:
@@ -236,8 +242,7 @@ def _counted_as_others(
 
 
 def _is_of_people(words: Sequence[str], each: Placed) -> bool:
-    behind = words[each.end]
-    return each.figure.kind == PEOPLE or behind in PERSONS or behind.startswith(("名", "人", "位"))
+    return each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
 
 
 def _is_number(each: Placed) -> bool:

@@ -322,9 +322,13 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_part |= not kinds and cues["with others"].search(said) is not None
         if is_news and not is_part and _is_meant(kind, sentence, context, cues) and not cues["unsure"].search(said):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
-            bounds = _bounds(each, low, said, cues)
             yield Toll(
-                kind, *bounds, is_increment, sentence.is_correction, each.mark in ("xxfirst", "xxone"), sentence.text
+                kind,
+                *_bounds(each, low, said, cues),
+                is_increment,
+                sentence.is_correction,
+                is_first=each.mark in ("xxfirst", "xxone"),
+                text=sentence.text,
             )
         kinds.add(kind)
 
