@@ -98,8 +98,7 @@ def place_marks(
 
 def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cues) -> list[int]:
     """Return what a word that stands for a number counts: the nearest word that says so, on either side."""
-    near = takewhile(lambda token: token not in ENDS, ahead[:_NEAR])
-    has_person = not PERSONS.isdisjoint((*near, *back[:1]))
+    has_person = not PERSONS.isdisjoint((*takewhile(lambda token: token not in ENDS, ahead[:_NEAR]), *back[:1]))
     sides = []
     for side, others, part in ((ahead, back, slice(CLAUSE)), (back, ahead, slice(-CLAUSE, None))):
         found = nearest_meaning(side, others, part)
@@ -109,19 +108,27 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
             and _goes_with(mark, side, found, is_back=side is back, has_person=has_person)
         ):
             sides.append((found[1], side[found[0] :], found[2]))
-    if not sides or (mark == "xxanother" and FIGURE in back[:_BESIDE]):
+    if not sides or _is_of_others(mark, back):
         return []
     # "A fourth worker died in hospital"
     _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
     if mark == "xxnone":  # it denies both of "no deaths or injuries"
         conjunction, noun = (*rest[1:3], "", "")[:2]
         other = meaning_of(noun) if conjunction in WORDS["or"] else None
-        return [_of_people(each) for each in (meaning, other) if each]
-    return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning)]
+        return [_of_people(each, mark) for each in (meaning, other) if each]
+    return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning, mark)]
 
 
-def _of_people(meaning: Meaning) -> FigureKind:
-    return FigureKind.DEAD if meaning.kind is FigureKind.VICTIMS else meaning.kind
+def _is_of_others(mark: str, back: Sequence[str]) -> bool:
+    """Decide whether somebody is counted with those named before: "a woman and a man were killed"."""
+    return (mark == "xxanother" and FIGURE in back[:_BESIDE]) or (
+        mark == "xxone" and not WORDS["and"].isdisjoint(back[:1]) and not PERSONS.isdisjoint(back[1:2])
+    )
+
+
+def _of_people(meaning: Meaning, mark: str) -> FigureKind:
+    # A couple may be the victim of a theft.
+    return FigureKind.DEAD if meaning.kind is FigureKind.VICTIMS and mark != "xxone" else meaning.kind
 
 
 def _goes_with(
@@ -235,8 +242,7 @@ def _counted_as_others(
 
 
 def _is_of_people(words: Sequence[str], each: Placed) -> bool:
-    behind = words[each.end]
-    return each.figure.kind == PEOPLE or behind in PERSONS or behind.startswith(("名", "人", "位"))
+    return each.figure.kind == PEOPLE or words[each.end] in PERSONS or words[each.end].startswith(("名", "人", "位"))
 
 
 def _is_number(each: Placed) -> bool:

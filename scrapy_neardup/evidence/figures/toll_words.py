@@ -73,6 +73,7 @@ def cues_of(language: str) -> Cues:
     if language in _WITHOUT_SPACES:
         adding = f"*(?:{ahead})[^ ,]{{0,6}} #|# [^ ]{{0,4}}(?:{behind})"
     since = words.get("since", "(?!)")
+    unsure = words.get("unsure", "(?!)")
     # Some words that say what is counted are other words in other languages.
     harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
     roles = {
@@ -87,6 +88,8 @@ def cues_of(language: str) -> Cues:
         "since": f"(xxfirst .*)(?:{since})(?: [^ ,.]+){{0,2}}? {_YEAR}"
         f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
         "old": f"{words.get('old', '(?!)')}|{words.get('wrong', '(?!)')}",
+        # In one clause: "30 people probably died". Such a word may have a comma behind it.
+        "unsure": f"(?:{unsure})(?: ,)?(?: [^ ,#]+)* #|# (?:[^ ,#]+ )*?(?:{unsure})",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),

@@ -30,6 +30,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     MONTHS,
     READ_AS,
     WORDS,
+    NumberWords,
     all_languages,
     language_of,
 )
@@ -187,16 +188,11 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     return sorted(each for each in told.items() if each[0] in _HARM)
 
 
-def _counts_harm(folded: str) -> bool:
+def _counts_harm(folded: str, language: str) -> bool:
     words = _WORD.findall(folded)
-    has_number = _NUMBERS.search(folded) or not _number_words().isdisjoint(words)
+    number_words = all_languages().by_name.get(language, NumberWords({}, {})).small
+    has_number = _NUMBERS.search(folded) or any(number_words.get(word, 0) > 1 for word in words)
     return bool(has_number) and not _HARM.isdisjoint(kinds_told(words))
-
-
-@lru_cache(maxsize=1)
-def _number_words() -> frozenset[str]:
-    tables = all_languages().by_name.values()
-    return frozenset(word for table in tables for word, value in table.small.items() if value > 1)
 
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
@@ -216,7 +212,7 @@ def _read(
     sentence: str, printed: str, language: str, cues: Cues, newest_year: str, topic: int, *, of_people: bool
 ) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
-    if of_people and not _counts_harm(printed):
+    if of_people and not _counts_harm(printed, language):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
     folded = cues.rewrite(_RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed)))
     marked, phrases = mark_numbers(folded, cues, language)
@@ -225,7 +221,8 @@ def _read(
     words = list(tokens)
     placed = place_marks(place_figures(tokens, starts, language), tokens, words, phrases, cues)
     told = cues["may rise"].sub("", marked if cut else folded) if placed else ""  # "rise to 50" is no news
-    if placed and (cues["history"].search(told) or _is_of_other_time(words, tokens, newest_year)):
+    is_old = cues["history"].search(told) or (len(placed) == 1 and cues["denies"].search(folded))
+    if placed and (is_old or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
@@ -323,11 +320,15 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
-        if is_news and not is_part and _is_meant(kind, sentence, context, cues):
+        if is_news and not is_part and _is_meant(kind, sentence, context, cues) and not cues["unsure"].search(said):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
-            bounds = _bounds(each, low, said, cues)
             yield Toll(
-                kind, *bounds, is_increment, sentence.is_correction, each.mark in ("xxfirst", "xxone"), sentence.text
+                kind,
+                *_bounds(each, low, said, cues),
+                is_increment,
+                sentence.is_correction,
+                is_first=each.mark in ("xxfirst", "xxone"),
+                text=sentence.text,
             )
         kinds.add(kind)
 
@@ -369,7 +370,11 @@ def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
     """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
     is_of_others = kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded))
-    return not is_of_others and (kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None)
+    # "180 people have been killed on the roads so far this year"; an epidemic is counted by years
+    is_of_year = cues["of year"].search(sentence.folded) and not cues["disease"].search(context)
+    return not (is_of_others or is_of_year) and (
+        kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None
+    )
 
 
 def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
