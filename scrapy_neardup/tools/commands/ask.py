@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
 from scrapy_neardup.tools.commands.console import (
@@ -83,7 +84,7 @@ async def run(options: Options, values: Values) -> int:
 
 
 def _is_sentence(name: str) -> bool:
-    return (" " in name or not name.isascii()) and not Path(name).exists()
+    return (" " in name or not (name.isascii() or url_identity(name))) and not Path(name).exists()
 
 
 def _given(options: Options) -> dict[str, Any]:
