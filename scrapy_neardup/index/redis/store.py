@@ -46,6 +46,15 @@ _MENDS = {
 # Words in errors about damaged data: the store works, and only some documents are affected.
 _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
 
+# Errors of the client. Any other error in a step is a bug, and is not explained as a fault of the server.
+_ERRORS = (
+    exceptions.RedisError,
+    exceptions.RedisClusterException,
+    OSError,
+    asyncio.TimeoutError,
+    UnicodeDecodeError,
+)
+
 _OWN_KEY = re.compile(r"{neardup:\S+")
 _AT_ONCE = 500
 _SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server
@@ -94,7 +103,7 @@ class RedisStore(Store):
                 if not CLUSTER.fullmatch(self.url):
                     return await step(self.client)
                 return await self._ask_cluster(self.client, step)
-        except Exception as error:
+        except _ERRORS as error:
             raise self.explained(error) from error
 
     async def _ask_cluster(self, client: "RedisClient", step: Callable[[Client], Awaitable[R]]) -> R:
@@ -130,7 +139,11 @@ class RedisClient(Client):
                 pipeline: Pipeline = self.redis.pipeline(transaction=False)
                 for number in missing:
                     pipeline.execute_command(*_command(calls[number], script))
-                for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
+                try:
+                    answered = await pipeline.execute(raise_on_error=False)
+                except (RuntimeError, ValueError) as error:  # of an event loop or parser that meets a broken connection
+                    raise exceptions.ConnectionError(f"{type(error).__name__}: {error}") from error
+                for number, answer in zip(missing, answered, strict=True):
                     found[number] = answer
         return [_read(call, answer) for call, answer in zip(calls, found, strict=True)]
 
