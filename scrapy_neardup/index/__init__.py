@@ -28,7 +28,7 @@ _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
 class Index:
-    """Finds the best match of a document in the window and registers the document, in one atomic step.
+    """The window. Its ``documents`` finds the candidates of a document, decides, and commits in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
        tasks, threads and processes that check at the same time.

@@ -97,7 +97,7 @@ class Batch(Part):
         self._heartbeats = Heartbeats(partition.run)
         # Those that were read, also None for damaged ones; then those of this batch.
         self.records: dict[bytes, Record | None] = {}
-        self._taken = set[bytes]()  # keys under which anything is stored
+        self._taken = set[bytes]()  # keys that have a record, also a damaged one
         # Stored ones by the ``text_at`` of their records; those of this batch by their own keys.
         self._texts: dict[bytes, StoredText] = {}
         self._stories = JoinedStories(partition, self.records, self._texts)

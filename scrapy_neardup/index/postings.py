@@ -108,7 +108,7 @@ class Generation:
     seconds: int
     bits: int = 0  # how many bits name a shard, 0 if that is not known
     version: bytes = b""  # empty if it has no postings
-    is_crowded: bool = False  # so that a check reads much of it
+    is_crowded: bool = False  # its shards have grown: a check reads more of them than it should
     postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
 
     def read(self, keys: Keys, answer: object) -> None:

@@ -40,7 +40,7 @@ class Policy:
     keep_updates: bool = True
     drops: bool = False
     keep_texts: bool = True
-    vector_middle: float = _NEWS.vector_middle  # these two only with a language model, see ``rules.guards``
+    vector_middle: float = _NEWS.vector_middle  # these two only with a language model, see ``Preset``
     vector_bar: float = _NEWS.vector_bar
     measure: Measure = _NEWS.measure
     collisions: int = _NEWS.collisions
