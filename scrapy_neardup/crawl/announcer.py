@@ -16,7 +16,7 @@ from scrapy_neardup import signals
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.feeds import feeds_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import STATUSES, Verdict, counted_names
+from scrapy_neardup.document import HOUR, STATUSES, Verdict, counted_names
 from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
@@ -356,7 +356,7 @@ class RunSummary:
                         remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                         min_words=settings.min_words,
                         time_field=settings.item_fields["time"],
-                        hours=settings.window / 3600,
+                        hours=settings.window / HOUR,
                     ),
                 )
 

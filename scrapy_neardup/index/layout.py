@@ -45,6 +45,7 @@ from functools import wraps
 from itertools import groupby
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.store import LOGGED, Call, Client, ConflictError, R, Store, answers
 from scrapy_neardup.records.documents import NO_TEXT, seconds_of
@@ -55,7 +56,7 @@ from scrapy_neardup.rules.policy import longest_hold
 
 logger = logging.getLogger(__name__)
 
-SLICE = 3600  # seconds of a slice of records and texts
+SLICE = HOUR  # of a slice of records and texts
 
 # Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window.
 GENERATION = 1 << 16

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from scrapy_neardup.document import Document
+from scrapy_neardup.document import HOUR, Document
 from scrapy_neardup.evidence.vectors import BLOCK
 from scrapy_neardup.index.events import ENDED_SECONDS
 from scrapy_neardup.index.layout import Part, swaps
@@ -17,7 +17,6 @@ from scrapy_neardup.records.learned import (
     add_counts,
 )
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import packed_language, source_hash
 

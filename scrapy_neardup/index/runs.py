@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, cast
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.index.layout import Part, reads, swaps
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import DELIVERED, LARGEST_RUN, WITHDRAWN, Record, read_record
@@ -33,7 +34,7 @@ PATIENCE_SECONDS = 6.0  # how long a run that begins waits for the next heartbea
 # If the last heartbeat of a run is older than this, the run is dead. It lives again with its next heartbeat.
 DEAD_SECONDS = 15.0
 
-FORGOTTEN_SECONDS = 3600.0  # if the last heartbeat of a run is older than this, the store forgets the run
+FORGOTTEN_SECONDS = HOUR  # if the last heartbeat of a run is older than this, the store forgets the run
 
 MOST_LINKS = 8  # how many matches are followed from a document that is dropped to one that is kept
 

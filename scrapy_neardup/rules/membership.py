@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import Document
+from scrapy_neardup.document import HOUR, Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.news import new_terms
@@ -75,7 +75,7 @@ _SHARED_TERMS = 4
 _TERMS = 16
 _LEAD = 300
 _FIRST_NEWS = 40 * 60
-_SPAN = 2 * 3600
+_SPAN = 2 * HOUR
 _FIRST_TERMS = 64  # with those of the story's first lead, which stay
 _MOST_TERMS = 512  # the newest others
 

@@ -3,13 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.document import HOUR, WHOLE_TEXT
 from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.sources import names_of
 from scrapy_neardup.settings import Scope
 from scrapy_neardup.settings.presets import PRESETS
 
-HOUR = 3600
 _NEWS = PRESETS["news"]
 
 

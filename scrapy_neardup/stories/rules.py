@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
 from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
 
