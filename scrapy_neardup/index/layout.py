@@ -45,7 +45,6 @@ from functools import wraps
 from itertools import groupby
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
-from scrapy_neardup.document import HOUR
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.store import LOGGED, Call, Client, ConflictError, R, Store, answers
 from scrapy_neardup.records.documents import NO_TEXT, seconds_of
@@ -56,7 +55,7 @@ from scrapy_neardup.rules.policy import longest_hold
 
 logger = logging.getLogger(__name__)
 
-SLICE = HOUR  # of a slice of records and texts
+SLICE = 3600  # seconds of a slice of records and texts
 
 # Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window.
 GENERATION = 1 << 16
@@ -66,11 +65,15 @@ OF_TEXTS = "}:texts:"  # in the keys of texts, which a store may keep apart beca
 
 
 class Span(NamedTuple):
-    """A key that has what came within some time, with the first second of that time and the seconds that it lasts."""
+    """A key that has what came within some time, with the first second of that time and the seconds that it lasts.
+
+    An *overflow* has the postings of a generation since this was crowded.
+    """
 
     name: str
     start: int
     seconds: int
+    is_overflow: bool = False
 
 
 class Layout:
@@ -123,10 +126,7 @@ class Layout:
         ]
 
     def generations(self, second: int) -> list[Span]:
-        """Return the hashes of the postings around a second, the newest first.
-
-        Each generation is there twice, first the one for what came after it was crowded ("+").
-        """
+        """Return the hashes of the postings around a second, the newest first: each generation behind its overflow."""
         return [
             span for each in reversed(self._around(second, self._generation)) for span in self._spans_of_bands(each)
         ]
@@ -134,7 +134,8 @@ class Layout:
     def _spans_of_bands(self, generation: int) -> list[Span]:
         times = self._generation // GENERATION
         name = self.name(f"bands:{generation}{f'x{times}' if times > 1 else ''}")
-        return [Span(name + more, generation * self._generation, self._generation) for more in ("+", "")]
+        span = Span(name, generation * self._generation, self._generation)
+        return [span._replace(name=f"{name}+", is_overflow=True), span]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
