@@ -250,6 +250,7 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     sources = read_sources(counters.sources) if is_report else ()
     languages = Counter(each[2].lower() for each in sources).most_common(1)
     if sources and join.time >= sources[0][0] + _FIRST_NEWS and languages[0][0] == join.member.language:
+        # An entry of ``telling`` has a fixed size, so few terms are repeated.
         recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((told * _TERMS)[:_TERMS]))
         told = []
         if _are_told(lead, recent):
