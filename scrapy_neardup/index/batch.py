@@ -309,7 +309,7 @@ class Batch(Part):
         new.packed = record.pack()
         needed = {record.text_at} - {NO_TEXT, key}
         if new.decision.match is not None:
-            needed.add(new.decision.match.key)
+            needed.add(new.decision.match.pair.key)
         there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
             asked = layout.asked(kept.record.life.run)
