@@ -52,7 +52,6 @@ class Index:
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
         self.store = store
         self.layout = Layout(namespace, config, judge.policy.window)
-        self.policy = judge.policy
         self.partition = Partition(store, self.layout, judge)
         self.stories = Stories(self.partition)
         self.documents = Documents(self.partition)

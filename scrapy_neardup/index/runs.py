@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, cast
 
-from scrapy_neardup.document import HOUR
 from scrapy_neardup.index.layout import Part, reads, swaps
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import DELIVERED, LARGEST_RUN, WITHDRAWN, Record, read_record
@@ -34,7 +33,7 @@ PATIENCE_SECONDS = 6.0  # how long a run that begins waits for the next heartbea
 # If the last heartbeat of a run is older than this, the run is dead. It lives again with its next heartbeat.
 DEAD_SECONDS = 15.0
 
-FORGOTTEN_SECONDS = HOUR  # if the last heartbeat of a run is older than this, the store forgets the run
+FORGOTTEN_SECONDS = 3600.0  # if the last heartbeat of a run is older than this, the store forgets the run
 
 MOST_LINKS = 8  # how many matches are followed from a document that is dropped to one that is kept
 
@@ -174,7 +173,7 @@ class Runs(Part):
         The records of withdrawn documents stay, for they name what was alike. Return True, so that ``Breaker.ask``
         returns something else if the store fails.
         """
-        calls = [self._read(bytes.fromhex(document)) for document in documents]
+        calls = [Call("HGET", self.layout.records(key), (key,)) for key in map(bytes.fromhex, documents)]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(cast("bytes", packed or b""))
@@ -199,7 +198,7 @@ class Runs(Part):
         """Return what became of the item that a dropped copy is a copy of, as far as its run has told."""
         key = bytes.fromhex(copy)
         for _ in range(MOST_LINKS + 1):
-            (packed,) = await answers(client, [self._read(key)])
+            (packed,) = await answers(client, [Call("HGET", self.layout.records(key), (key,))])
             record = read_record(cast("bytes", packed or b""))
             if record is None or not record.is_dropped:
                 break
@@ -216,9 +215,6 @@ class Runs(Part):
         if waiting is not None or made is None:
             return "unknown"
         return "kept"
-
-    def _read(self, document: bytes) -> Call:
-        return Call("HGET", self.layout.records(document), (document,))
 
 
 class Run:

@@ -46,15 +46,6 @@ _MENDS = {
 # Words in errors about damaged data: the store works, and only some documents are affected.
 _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
 
-# Errors of the client. Any other error in a step is a bug, and is not explained as a fault of the server.
-_ERRORS = (
-    exceptions.RedisError,
-    exceptions.RedisClusterException,
-    OSError,
-    asyncio.TimeoutError,
-    UnicodeDecodeError,
-)
-
 _OWN_KEY = re.compile(r"{neardup:\S+")
 _AT_ONCE = 500
 _SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server
@@ -103,7 +94,8 @@ class RedisStore(Store):
                 if not CLUSTER.fullmatch(self.url):
                     return await step(self.client)
                 return await self._ask_cluster(self.client, step)
-        except _ERRORS as error:
+        # Any other error in a step is a bug, and no fault of the server.
+        except (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError) as error:
             raise self.explained(error) from error
 
     async def _ask_cluster(self, client: "RedisClient", step: Callable[[Client], Awaitable[R]]) -> R:
