@@ -22,7 +22,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store, answers
 from scrapy_neardup.settings.values import CLUSTER
 from scrapy_neardup.text.display import without_password
 
@@ -73,7 +73,7 @@ class RedisStore(Store):
         self.client = RedisClient(redis)
         try:
             # Send a command for a key, so that a node of a cluster fails now and not at each check.
-            await self.ask(lambda client: redis.exists(key))
+            await self.ask(lambda client: answers(client, [Call("EXISTS", key)]))
             found = await self.ask(lambda client: server_facts(redis, key))
         except BaseException:  # also if the task is cancelled
             await self.close()

@@ -42,11 +42,6 @@ async def recovered(detector: NearDupDetector, clock: Clock, text: str) -> Verdi
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def network(redis_server: RedisServer) -> Iterator[Network]:
     network = Network(redis_server.port)
     yield network
