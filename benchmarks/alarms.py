@@ -22,9 +22,9 @@ from typing import Any
 from shared import HALVES, data_parser, half_of, print_table, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.records.stories import owner_in
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report

@@ -34,7 +34,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
-from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, LearnedEntries
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.settings.presets import PRESETS
@@ -134,12 +134,12 @@ def documents(count: int, seed: int = 1) -> Iterator[Entry]:
         )
 
 
-def learned() -> Iterator[tuple[bytes, KnownBoilerplate]]:
+def learned() -> Iterator[tuple[bytes, LearnedEntries]]:
     """Of each source as many documents as are remembered, with 20 lines each, and 10 lines that are boilerplate."""
     generator = random.Random(3)
     for origin in range(SOURCES):
         printed = tuple(generator.randbytes(10 + 2 * 7 + 4 * 20) for _ in range(MOST_SOURCE_DOCUMENTS))
-        yield origin.to_bytes(4, "big"), KnownBoilerplate(tuple(generator.randbytes(4) for _ in range(10)), printed)
+        yield origin.to_bytes(4, "big"), LearnedEntries(tuple(generator.randbytes(4) for _ in range(10)), printed)
 
 
 JUDGE = Judge(Policy(), source_of=lambda url: url.split("/")[2].removeprefix("www."))

@@ -80,7 +80,7 @@ async def _replay(documents: Iterable[RecordedDocument], labels: dict[str, dict[
             continue
         kind, value = FigureKind[str(label["kind"]).upper()], int(str(label["value"]))
         tolls = tolls_of(each.title, each.text or "", language)
-        owner = detector.index.documents.judge.owner_of(source_of(each.url))
+        owner = detector.index.partition.judge.owner_of(source_of(each.url))
         found = await _states(detector, verdict.story)
         read = any(toll.kind == kind and toll.low == value for toll in tolls)
         known = owners[verdict.story or ""]

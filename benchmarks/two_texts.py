@@ -98,7 +98,7 @@ def judge(detector: NearDupDetector, old: RecordedDocument, new: RecordedDocumen
     first, second = (new_record(detector.sketcher.fingerprint(each), each) for each in documents)
     key = bytes.fromhex(documents[0].id)
     text = StoredText.of(documents[0].title, documents[0].text)
-    judge = detector.index.documents.judge
+    judge = detector.index.partition.judge
     return judge.decide(documents[1], second, [Pair(key, second, first, judge.policy)], {key: text})
 
 

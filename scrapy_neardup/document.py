@@ -45,6 +45,8 @@ class NearDupFields:
 
 TAGS = tuple(each.name for each in fields(NearDupFields))
 
+HOUR = 3600  # seconds
+
 # Shares of a text that are kept in a byte are counted in parts of this number.
 WHOLE_TEXT = 255
 

@@ -107,7 +107,7 @@ class NearDupSpiderMiddleware(Component):
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
                 page.reading = asyncio.create_task(
-                    self._read(response, page, place, page.reading, None if text else url)
+                    self._read(response, page, place, after=page.reading, url_of_item=None if text else url)
                 )
         except Exception as error:
             self.log_fault(error, response.url)
@@ -121,30 +121,37 @@ class NearDupSpiderMiddleware(Component):
         response: TextResponse,
         page: Page,
         place: Place,
-        before: asyncio.Task[None] | None,
-        url: str | None,
+        *,
+        after: asyncio.Task[None] | None,
+        url_of_item: str | None,
     ) -> None:
-        """Read the head of a page after ``before``, and its text if an item with this ``url`` needs it. Never raise."""
+        """Read what an item needs of a page: the head, unless ``after`` reads it, then the text. Never raise.
+
+        ``url_of_item`` is None if the item has a text of its own.
+        """
         try:
-            if before is None:
-                body = response.body
-                page.encoding = declared_encoding(response)
-                if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-                    # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
-                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
-                    page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
-                head = read_head(body[:SHORT_PAGE], page.encoding)
-                if not head.is_whole and len(body) > SHORT_PAGE:
-                    head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-                page.add_head(head, self._canonical.of(head.canonical, response.url))
+            if after is None:
+                await self._read_head(response, page)
             else:
-                await before
-            if url is not None and not page.has_begun_extraction and page.is_named_by(url):
+                await after
+            if url_of_item is not None and not page.has_begun_extraction and page.is_named_by(url_of_item):
                 page.has_begun_extraction = True
                 await self._extract(response, page, place)
         except Exception as error:
             self.log_fault(error, response.url)
             page.reason = "internal-error"
+
+    async def _read_head(self, response: TextResponse, page: Page) -> None:
+        body = response.body
+        page.encoding = declared_encoding(response)
+        if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+            # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
+            beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+            page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
+        head = read_head(body[:SHORT_PAGE], page.encoding)
+        if not head.is_whole and len(body) > SHORT_PAGE:
+            head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
+        page.add_head(head, self._canonical.of(head.canonical, response.url))
 
     async def _extract(self, response: TextResponse, page: Page, place: Place) -> None:
         """Give the page its text, or the reason why it has none."""

@@ -205,24 +205,29 @@ class NearDupPipeline(Component):
         if self._prepared is None:
             self._prepared = asyncio.create_task(self._prepare())
         try:
-            if not self._prepared.done():  # while the first page is read, and a worker starts
+            # 1. The modules are loaded, while the first page is read and a worker starts.
+            if not self._prepared.done():
                 await asyncio.shield(self._prepared)
+            # 2. The page is read.
             if context.page.reading is not None:
                 await asyncio.shield(context.page.reading)
+            # 3. It is the item's turn.
             if context.place is not None:
                 await context.place.wait_for_turn()
             asked = self._ask(adapter, context)
         finally:
             await context.let_next_ask()
-        with self.shared.backlog.counted():  # while many wait, the middleware holds responses back
+        # 4. The detector answers. While many wait, the middleware holds responses back.
+        with self.shared.backlog.counted():
             async with self._answers:  # the answers are asked for already, see ``_ask``
                 # Other items of the page may wait for the same answer.
                 verdict = asked if isinstance(asked, Verdict) else await asyncio.shield(asked)
         document = context.document
+        # 5. It is known what became of the item of the match.
         if verdict.would_drop and self._drops and document is not None:
-            if document.settling is None:  # other items of the page get the same verdict
-                document.settling = asyncio.create_task(self._judge_until_match_is_kept(document, verdict))
-            verdict = await asyncio.shield(document.settling)
+            if document.final_verdict is None:  # other items of the page get the same verdict
+                document.final_verdict = asyncio.create_task(self._judge_until_match_is_kept(document, verdict))
+            verdict = await asyncio.shield(document.final_verdict)
         return verdict
 
     def _ask(self, adapter: ItemAdapter, context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
@@ -261,11 +266,8 @@ class NearDupPipeline(Component):
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
         url = page.absolute(name_of(adapter, fields["url"]))
-        head = PageHead()
-        canonical = ""
-        if is_of_page:
-            head = page.head
-            canonical = page.canonical_for(url)
+        head = page.head if is_of_page else PageHead()
+        canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,

@@ -93,7 +93,7 @@ MANY_FIGURES = "#"
 
 Qualifier = Literal["exact", "at least", "about", "range"]
 QUALIFIERS: tuple[Qualifier, ...] = get_args(Qualifier)
-# Ranges that the tables of the languages give such words, with the word in English.
+# The English word for each range that the tables of the languages give to a vague word.
 VAGUE: dict[tuple[float, float], str] = {
     (20, 99): "dozens",
     (24, 99): "dozens",

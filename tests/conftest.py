@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import ScriptedJudge
+from faults import Clock
 from fleet import KINDS, Fleet
 from hypothesis import settings
 from json_lines import write_lines
@@ -99,6 +100,11 @@ def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
     server = RedisServer(tmp_path).start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

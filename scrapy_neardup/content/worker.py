@@ -260,7 +260,7 @@ class WorkerProcess:
         ended = f"with exit status {status}"
         if status is not None and status < 0:
             ended = f"by signal {-status}"
-        # lxml and other libraries end their process so if it has no memory.
+        # lxml and other libraries abort the process when memory runs out.
         why = self._options.memory_limit if status in (-signal.SIGABRT, -signal.SIGSEGV) else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 

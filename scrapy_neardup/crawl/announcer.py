@@ -16,7 +16,7 @@ from scrapy_neardup import signals
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.feeds import feeds_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import STATUSES, Verdict, counted_names
+from scrapy_neardup.document import HOUR, STATUSES, Verdict, counted_names
 from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
@@ -331,7 +331,6 @@ class RunSummary:
             yield "Events: " + ", ".join(f"{events:,} {level}" for level, events in levels.items())
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
-        settings = self._settings
         judged = self._counts["checked"]
         counts = {
             **{name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS},
@@ -354,9 +353,9 @@ class RunSummary:
                         share=f"{items:,} of {max(items, judged):,} items",
                         untagged=_most(self._untagged),
                         remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
-                        min_words=settings.min_words,
-                        time_field=settings.item_fields["time"],
-                        hours=settings.window / 3600,
+                        min_words=self._settings.min_words,
+                        time_field=self._settings.item_fields["time"],
+                        hours=self._settings.window / HOUR,
                     ),
                 )
 

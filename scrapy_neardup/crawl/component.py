@@ -23,7 +23,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.crawl.item_context import ItemContexts
-from scrapy_neardup.document import TAGS, Verdict
+from scrapy_neardup.document import HOUR, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import load_callable
@@ -214,7 +214,7 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
 
 def log_window_location(settings: NearDupSettings) -> None:
     """Log where the window of a crawl is. ``settings`` come from ``locate_files``."""
-    hours = f"{settings.window / 3600:g} hours"
+    hours = f"{settings.window / HOUR:g} hours"
     if settings.store.startswith("memory:"):
         logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:

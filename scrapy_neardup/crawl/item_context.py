@@ -106,7 +106,7 @@ class PendingDocument:
         self.document = document
         self.id = document.id  # under which it is registered
         self.verdict: asyncio.Task[Verdict] | None = None  # once an item has asked for it
-        self.settling: asyncio.Task[Verdict] | None = None  # gives the verdict if it was to be dropped
+        self.final_verdict: asyncio.Task[Verdict] | None = None  # if it was to be dropped
         self.files: set[FeedFile] = set()
         self.is_kept = False  # at least one item was scraped
         self.is_dropped = False  # at least one item was dropped as a copy

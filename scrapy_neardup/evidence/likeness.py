@@ -9,7 +9,7 @@ Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", 
 # The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature.
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
 
-# How many lanes at the end of an ``overlap`` signature confirm what the others propose.
+# How many lanes at the end of a "sketch", which ``overlap`` measures, confirm what the others propose.
 CONFIRMING_LANES = 128
 
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment

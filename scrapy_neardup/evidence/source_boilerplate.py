@@ -18,7 +18,7 @@ If titles are missing or all alike, urls replace them, and more of them are need
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
 copies.
 
-All workers share what they learn through the store, and it outlives the run: see ``records.learned.KnownBoilerplate``.
+All workers share what they learn through the store, and it outlives the run: see ``records.learned.LearnedEntries``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS
-from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, LearnedEntries
 from scrapy_neardup.text.lines import Body
 
 logger = logging.getLogger(__name__)
@@ -249,24 +249,24 @@ class SourceBoilerplate:
         """Return the sources that this process has not met yet, each once."""
         return [source for source in dict.fromkeys(sources) if source not in self._sources]
 
-    def take_pending(self) -> dict[bytes, KnownBoilerplate]:
+    def take_pending(self) -> dict[bytes, LearnedEntries]:
         """Return the entries that the store does not have yet. If the store fails, call ``give_back``."""
         taken = {
-            source: KnownBoilerplate(tuple(lines), tuple(documents))
+            source: LearnedEntries(tuple(lines), tuple(documents))
             for source, (lines, documents) in self._pending.items()
         }
         self._pending = {}
         self.pending = 0
         return taken
 
-    def give_back(self, taken: Mapping[bytes, KnownBoilerplate]) -> None:
+    def give_back(self, taken: Mapping[bytes, LearnedEntries]) -> None:
         for source, learned in taken.items():
             newer = self._pending.pop(source, ((), ()))
             for pending, *parts in zip(self._pending_of(source), learned, newer, strict=True):
                 pending.extend(chain(*parts))
             self.pending += len(learned.documents)
 
-    def merge(self, told: Mapping[bytes, KnownBoilerplate]) -> None:
+    def merge(self, told: Mapping[bytes, LearnedEntries]) -> None:
         """Add the entries that the store has for some sources.
 
         Leave out entries that cannot be read, and log the first of them.

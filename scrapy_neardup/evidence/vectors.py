@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, LearnedEntries
 from scrapy_neardup.text.display import counted
 
 Vector = NDArray[np.float32]
@@ -125,15 +125,15 @@ class VectorMeans:
         """Return whether a block is long enough for the store."""
         return any(mean.block[-1] >= BLOCK for mean in self._means.values())
 
-    def take_pending(self, least: int) -> dict[bytes, KnownBoilerplate]:
+    def take_pending(self, least: int) -> dict[bytes, LearnedEntries]:
         """End the blocks of at least so many documents, and return them by key.
 
         If the store fails, they stay in this process.
         """
         ended = [(language, mean) for language, mean in self._means.items() if mean.block[-1] >= least]
-        return {_KEY + language: KnownBoilerplate((), (mean.seal(),)) for language, mean in ended}
+        return {_KEY + language: LearnedEntries((), (mean.seal(),)) for language, mean in ended}
 
-    def merge(self, found: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
+    def merge(self, found: Mapping[bytes, LearnedEntries]) -> dict[bytes, LearnedEntries]:
         """Take over the means that a store has, without damaged ones. Return everything else."""
         for key, (_, packed) in found.items():
             if key.startswith(_KEY):

@@ -28,7 +28,7 @@ _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
 class Index:
-    """Finds the best match of a document in the window and registers the document, in one atomic step.
+    """The window. Its ``documents`` finds the candidates of a document, decides, and commits in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
        tasks, threads and processes that check at the same time.
@@ -52,7 +52,6 @@ class Index:
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
         self.store = store
         self.layout = Layout(namespace, config, judge.policy.window)
-        self.policy = judge.policy
         self.partition = Partition(store, self.layout, judge)
         self.stories = Stories(self.partition)
         self.documents = Documents(self.partition)

@@ -97,7 +97,7 @@ class Batch(Part):
         self._heartbeats = Heartbeats(partition.run)
         # Those that were read, also None for damaged ones; then those of this batch.
         self.records: dict[bytes, Record | None] = {}
-        self._taken = set[bytes]()  # keys under which anything is stored
+        self._taken = set[bytes]()  # keys that have a record, also a damaged one
         # Stored ones by the ``text_at`` of their records; those of this batch by their own keys.
         self._texts: dict[bytes, StoredText] = {}
         self._stories = JoinedStories(partition, self.records, self._texts)
@@ -309,7 +309,7 @@ class Batch(Part):
         new.packed = record.pack()
         needed = {record.text_at} - {NO_TEXT, key}
         if new.decision.match is not None:
-            needed.add(new.decision.match.key)
+            needed.add(new.decision.match.pair.key)
         there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
             asked = layout.asked(kept.record.life.run)

@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 class Documents(Part):
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
-        self.judge = partition.judge
         self._bits = ShardBits()
         self._expiry = Expiry(partition)
 

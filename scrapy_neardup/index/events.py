@@ -10,6 +10,7 @@ from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Part, Partition, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
@@ -27,7 +28,6 @@ from scrapy_neardup.records.stories import (
     read_sources,
 )
 from scrapy_neardup.rules.membership import grant
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.story import CRAWL, Claim, EventSources, Member, Story
 
 # How long the sources of events that have ended are kept, before the newest source of the last of them.

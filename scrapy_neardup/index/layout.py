@@ -65,11 +65,15 @@ OF_TEXTS = "}:texts:"  # in the keys of texts, which a store may keep apart beca
 
 
 class Span(NamedTuple):
-    """A key that has what came within some time, with the first second of that time and the seconds that it lasts."""
+    """A key that has what came within some time, with the first second of that time and the seconds that it lasts.
+
+    An *overflow* has the postings of a generation since this was crowded.
+    """
 
     name: str
     start: int
     seconds: int
+    is_overflow: bool = False
 
 
 class Layout:
@@ -122,10 +126,7 @@ class Layout:
         ]
 
     def generations(self, second: int) -> list[Span]:
-        """Return the hashes of the postings around a second, the newest first.
-
-        Each generation is there twice, first the one for what came after it was crowded ("+").
-        """
+        """Return the hashes of the postings around a second, the newest first: each generation behind its overflow."""
         return [
             span for each in reversed(self._around(second, self._generation)) for span in self._spans_of_bands(each)
         ]
@@ -133,7 +134,8 @@ class Layout:
     def _spans_of_bands(self, generation: int) -> list[Span]:
         times = self._generation // GENERATION
         name = self.name(f"bands:{generation}{f'x{times}' if times > 1 else ''}")
-        return [Span(name + more, generation * self._generation, self._generation) for more in ("+", "")]
+        span = Span(name, generation * self._generation, self._generation)
+        return [span._replace(name=f"{name}+", is_overflow=True), span]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from scrapy_neardup.document import Document
+from scrapy_neardup.document import HOUR, Document
 from scrapy_neardup.evidence.vectors import BLOCK
 from scrapy_neardup.index.events import ENDED_SECONDS
 from scrapy_neardup.index.layout import Part, swaps
@@ -13,11 +13,10 @@ from scrapy_neardup.records.learned import (
     MOST_LINES,
     MOST_SOURCE_DOCUMENTS,
     NOTHING,
-    KnownBoilerplate,
+    LearnedEntries,
     add_counts,
 )
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import packed_language, source_hash
 
@@ -48,22 +47,22 @@ class Learned(Part):
 
     @swaps
     async def exchange_boilerplate(
-        self, client: Client, learned: Mapping[bytes, KnownBoilerplate]
-    ) -> dict[bytes, KnownBoilerplate]:
+        self, client: Client, learned: Mapping[bytes, LearnedEntries]
+    ) -> dict[bytes, LearnedEntries]:
         """Add the boilerplate that was learned of some sources.
 
         Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
-        have nothing to add. For each source the store keeps the newest entries, as many as ``KnownBoilerplate`` says,
+        have nothing to add. For each source the store keeps the newest entries, as many as ``LearnedEntries`` says,
         for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
         the entries may then be added or not.
         """
-        known = dict[bytes, KnownBoilerplate]()
+        known = dict[bytes, LearnedEntries]()
         writes = list[Call]()
         versions = dict[str, bytes]()
         calls = [Call("HMGET", self.layout.learned(source), ("version", "lines", "printed")) for source in learned]
         for (source, new), answer in zip(learned.items(), await answers(client, calls), strict=True):
             version, lines, documents = (each or b"" for each in cast("list[bytes | None]", answer))
-            known[source] = kept = KnownBoilerplate(
+            known[source] = kept = LearnedEntries(
                 (split_entries(lines) + new.lines)[-MOST_LINES:],
                 (split_entries(documents) + new.documents)[-MOST_SOURCE_DOCUMENTS:],
             )
@@ -156,7 +155,7 @@ class Knowledge:
         with self._sketcher.lock:
             pending = boilerplate.take_pending()
             means = self._sketcher.vector_means.take_pending(least)
-        exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
+        exchanged = {source: LearnedEntries() for source in new_sources} | pending | means
         found = None
         try:
             found = await self._breaker.ask(self._learned.exchange_boilerplate(exchanged), "Learned boilerplate")

@@ -106,9 +106,10 @@ class Generation:
     name: str
     start: int  # second
     seconds: int
+    is_overflow: bool
     bits: int = 0  # how many bits name a shard, 0 if that is not known
     version: bytes = b""  # empty if it has no postings
-    is_crowded: bool = False  # so that a check reads much of it
+    is_crowded: bool = False  # its shards have grown: a check reads more of them than it should
     postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
 
     def read(self, keys: Keys, answer: object) -> None:
@@ -220,15 +221,17 @@ class ShardBits(dict[str, int]):
 class Neighbourhood:
     """The look-up keys of one document, and the postings of these keys in each generation of its window.
 
-    ``spans`` are those of ``Layout.generations``. The document is posted in its ``own`` generation.
+    ``spans`` are those of ``Layout.generations``. The document is posted in its ``own`` generation, or if that is
+    crowded, in its overflow.
     """
 
     def __init__(self, keys: Keys, spans: Iterable[Span], second: int) -> None:
         self.keys = keys
         self.second = second
         self.generations = [Generation(*span) for span in spans]
-        # Each is there twice. The last one has what came before it was crowded.
-        self.own = next(each for each in reversed(self.generations) if 0 <= second - each.start < each.seconds)
+        self.own = next(
+            each for each in self.generations if not each.is_overflow and 0 <= second - each.start < each.seconds
+        )
 
 
 class Postings:
@@ -260,7 +263,7 @@ class Postings:
             generation.read(keys, answer)
         for each in documents:
             if each.own.is_crowded:
-                each.own = next(one for one in each.generations if one.start == each.own.start)
+                each.own = next(one for one in each.generations if one.is_overflow and one.start == each.own.start)
             if each.own.name not in self._bits:
                 await self._bits.choose(client, each.own, self._layout.slices(each.second), len(each.keys.weights))
             each.own.bits = self._bits[each.own.name]
@@ -291,6 +294,7 @@ class Postings:
         added, gone = _added(new.keys, own, document)
         version = new_version()
         posting = (own.name, own.posting_of(document))
+        others = [each for each in new.generations if each is not own]
         for key in new.keys.numbers:
             self._added.setdefault(key, []).append(posting)
         self._versions[own.name] = version
@@ -302,10 +306,7 @@ class Postings:
             version=version,
             added=added,
             gone=gone,
-            hashes=[
-                (each.name, each.bits, each.version, each.newest())
-                for each in sorted(new.generations, key=lambda each: each is own)  # its own one comes last
-            ],
+            hashes=[(each.name, each.bits, each.version, each.newest()) for each in (*others, own)],
         )
 
 

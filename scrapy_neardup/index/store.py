@@ -120,7 +120,7 @@ class Store(Protocol):
 
         With ``reads`` it writes nothing, and waits for no writer.
 
-        All errors are StoreErrors that name the store and the remedy.
+        Errors of the store are StoreErrors that name it and the remedy. Other errors of a step are raised as they are.
         """
 
     def explained(self, error: Exception) -> StoreError:

@@ -11,6 +11,7 @@ is logged in the atomic step that makes it. So whoever reads on behind the last 
 """
 
 import re
+import struct
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -249,17 +250,16 @@ class JoinedStories(Part):
         """
         try:
             return self._join(join)
-        except Exception as error:
-            explained = self.partition.store.explained(error)
-            if isinstance(explained, StoreUnavailable):
-                raise explained from error
-            return explained, [], []
+        except StoreUnavailable:
+            raise
+        except (StoreError, struct.error) as error:  # damaged counters may be too large to be packed
+            return self.partition.store.explained(error), [], []
 
     def _join(self, join: Join) -> tuple[Story, list[Expected], list[Call]]:
         *moved, key = self._followed(join)
         story = self._read.get(key, ConflictError("the story is a part of too many others"))
         if isinstance(story, Exception):
-            raise story
+            raise self.partition.store.explained(story)
         writes = list[Call]()
         for each in moved:  # remember where the story went, for as long as documents come
             united = cast("StoredStory", self._read[each])

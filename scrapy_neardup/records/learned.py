@@ -30,13 +30,14 @@ _SHIFT = np.uint32(16)
 _PRIOR_DOCUMENTS = 1000  # before anything is learned all features weigh alike
 
 
-class KnownBoilerplate(NamedTuple):
-    """Known boilerplate of a source, packed by ``evidence.source_boilerplate``, the newest last."""
+class LearnedEntries(NamedTuple):
+    """What is learned of a source, packed by ``evidence.source_boilerplate``, the newest last.
 
-    lines: tuple[bytes, ...] = ()  # lines that are boilerplate; at most MOST_LINES
-    documents: tuple[
-        bytes, ...
-    ] = ()  # earlier documents, with which new ones are compared; at most MOST_SOURCE_DOCUMENTS
+    Of a language it is a mean vector, packed by ``evidence.vectors`` as the only document.
+    """
+
+    lines: tuple[bytes, ...] = ()  # that are boilerplate; at most MOST_LINES
+    documents: tuple[bytes, ...] = ()  # earlier ones, to compare new ones with; at most MOST_SOURCE_DOCUMENTS
 
 
 def pack_counts(documents: int, counts: NDArray[np.uint32]) -> bytes:

@@ -1,4 +1,4 @@
-"""The one way in which documents, members and neighbours are packed into bytes."""
+"""Pack named fields into bytes, as of documents, members and counters of stories, and claims."""
 
 import struct
 from collections.abc import Iterable, Mapping

@@ -95,52 +95,56 @@ class Judge:
         if best.pair.is_wall:
             wall = Finding(True, ("one source has the text under titles without a common word",))
             verdict = Verdict("unchecked", reason="boilerplate", id=document.id)
-            return Decision(verdict, replace(new, match=best.key), best, findings=[*best.findings, wall])
-        return self._decide_by(best, document, new, matches)
+            return Decision(verdict, replace(new, match=best.pair.key), best, findings=[*best.findings, wall])
+        return self._decide_by(best, document, new, matches, seen)
 
-    def _decide_by(self, best: Match, document: Document, new: Record, matches: Sequence[Match]) -> Decision:
+    def _decide_by(
+        self, best: Match, document: Document, new: Record, matches: Sequence[Match], seen: Sequence[Match]
+    ) -> Decision:
         """Return the decision on a document by its best match. The other matches tell of its page and its story."""
-        seen = [each for each in matches if each.pair.is_seen]
-        page, changed_page = _versions_of_page(best, matches)
-        version = changed_page or best
-        changes = version.pair.changes if best.pair.is_seen else ()
+        changed_page = _changed_version(best, matches)
+        before = changed_page or best
+        changes = before.pair.changes if best.pair.is_seen else ()
         if best.related:  # another report counts other things in like sentences
             changes = tuple(change for change in changes if change.is_toll)
         trace = Trace()
         is_kept = changed_page is not None and trace.applies(NOT_DROPPED, changed_page.pair)
         added = filter(attrgetter("applies"), trace.findings)  # what the earlier text of its page does not say
-        verdict, findings = self._verdict(document, best, version, changes, is_kept=is_kept)
+        verdict, findings = self._verdict(document, best, before, changes, is_kept=is_kept)
         record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or is_kept):
-            record = replace(record, match=changed_page.key)  # also if the document is checked again
+            record = replace(record, match=changed_page.pair.key)  # also if the document is checked again
         join = None
         changed = dict[bytes, tuple[Record, Record]]()
         is_again = best.pair.is_seen and best.pair.same_page and verdict.status != "update"
         if not (is_again or best.pair.new.is_too_short):  # copies of a notice or a caption join no story
             other = in_united_story(best, seen)
-            join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
+            join = join_of(
+                document, best, other, _earlier_version(best, matches), verdict, self.owner_of, self.source_of
+            )
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.findings, *added, *findings])
 
     def _verdict(
-        self, document: Document, match: Match, version: Match, changes: Sequence[Change], *, is_kept: bool
+        self, document: Document, match: Match, before: Match, changes: Sequence[Change], *, is_kept: bool
     ) -> tuple[Verdict, list[Finding]]:
         """Return the verdict on a document, and why.
 
-        ``version`` is the version of its page that it changes, or its match; ``is_kept`` says that it adds something.
+        An update is told from ``before``: the version of its page that the document changes, or else its match.
+        ``is_kept`` says that it adds something.
         """
         pair = match.pair
         if not pair.is_seen or (pair.new.is_boilerplate and not pair.same_text):
             return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
         # Without NEARDUP_KEEP_UPDATES a rewritten page is an update only if its text is too unlike for a copy.
-        may_be_update = self.policy.keep_updates or version.pair.likeness.score < self.policy.threshold
+        may_be_update = self.policy.keep_updates or before.pair.likeness.score < self.policy.threshold
         kind: Kind | None = None
         findings = list[Finding]()
         would_drop = False
         if match.related:
             status: Status = "related"
             kind = "translation" if pair.is_translation else None
-        elif any(change.is_figure for change in changes) or (may_be_update and version.pair.is_rewritten):
+        elif any(change.is_figure for change in changes) or (may_be_update and before.pair.is_rewritten):
             status = "update"
             if changes:
                 findings = [Finding(True, (f"changed: {'; '.join(change.line for change in changes)}",))]
@@ -156,14 +160,14 @@ class Judge:
             original=match.original,
             original_url=match.original_url or None,
             match=match.id,
-            match_url=match.url or None,
+            match_url=pair.old.url.decode("utf-8", "replace") or None,
             similarity=round(pair.resemblance, 4),
             containment=round(pair.containment, 4),
             share=round(pair.share, 4),
             would_drop=would_drop,
             story=match.story,
             changes=tuple(change.line for change in changes),
-            news=news_of_notice(document, version) if status == "update" else (),
+            news=news_of_notice(document, before) if status == "update" else (),
             id=document.id,
         )
         return verdict, findings
@@ -192,16 +196,22 @@ def _choose(seen: Sequence[Match]) -> Match | None:
     return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or best
 
 
-def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
-    """Return an earlier version of the document's page, and the version at its url whose text differs.
-
-    If the best match is itself a version of the page there is no other: both are None. If it is lost, it is the first.
-    """
+def _earlier_version(best: Match, matches: Sequence[Match]) -> Match | None:
+    """Return an earlier version of the document's page, other than a best match that counts."""
     if best.pair.same_page:
-        return (None if best.pair.is_seen else best), None
-    versions = [each for each in matches if each.pair.same_page]
-    changed = (each for each in versions if each.pair.is_seen and each.pair.same_url and not each.pair.same_text)
-    return best_match(versions), best_match(changed)
+        return None if best.pair.is_seen else best
+    return best_match(each for each in matches if each.pair.same_page)
+
+
+def _changed_version(best: Match, matches: Sequence[Match]) -> Match | None:
+    """Return the version at the document's url whose text differs, unless the best match is the page itself."""
+    if best.pair.same_page:
+        return None
+    return best_match(
+        each
+        for each in matches
+        if each.pair.is_seen and each.pair.same_page and each.pair.same_url and not each.pair.same_text
+    )
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:
@@ -255,10 +265,10 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
         first_topic = b""
     elif is_bridge or (is_part and not first_topic):
         first_topic = NO_TOPIC
-    record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
+    record = replace(record, first_topic=first_topic, story=old.story, match=pair.key)
     if match.related or not pair.is_seen:
         return record
-    original_url, original_title = old.of_original(match.key)
+    original_url, original_title = old.of_original(pair.key)
     copy = replace(
         record,
         kept_share_parts=WHOLE_TEXT,
@@ -274,7 +284,7 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     elif policy.drops and copy.life.state != "delivered":
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = pair.same_page and pair.same_text and old.is_dropped
-        copy = replace(copy, packed_life=copy.life | IS_DROPPED, match=old.match if is_again else match.key)
+        copy = replace(copy, packed_life=copy.life | IS_DROPPED, match=old.match if is_again else pair.key)
     return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
 
 

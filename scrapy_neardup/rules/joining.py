@@ -216,7 +216,9 @@ def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, 
         return {}
     known = (b"", first.pair.old.topic)
     copies = (each for each in alive if each.original == first.id and each.pair.old.first_topic in known)
-    return {each.key: (each.pair.old, replace(each.pair.old, first_topic=topic)) for each in copies if _is_part(each)}
+    return {
+        each.pair.key: (each.pair.old, replace(each.pair.old, first_topic=topic)) for each in copies if _is_part(each)
+    }
 
 
 def _is_part(match: Match) -> bool:

@@ -89,10 +89,6 @@ class Match:
     topic_score: float = 0.0
 
     @property
-    def key(self) -> bytes:
-        return self.pair.key
-
-    @property
     def related(self) -> bool:
         """Return whether it is similar enough to join the story, and too different to be a copy."""
         return self.relation == "related"
@@ -109,11 +105,11 @@ class Match:
 
     @property
     def original_url(self) -> str:
-        return _text(self.pair.old.of_original(self.key)[0])
+        return _text(self.pair.old.of_original(self.pair.key)[0])
 
     @property
     def original_title(self) -> str:
-        return _text(self.pair.old.of_original(self.key)[1])
+        return _text(self.pair.old.of_original(self.pair.key)[1])
 
     @property
     def story(self) -> str:
@@ -122,11 +118,7 @@ class Match:
 
     @property
     def id(self) -> str:
-        return self.key.hex()
-
-    @property
-    def url(self) -> str:
-        return _text(self.pair.old.url)
+        return self.pair.key.hex()
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import Document
+from scrapy_neardup.document import HOUR, Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.news import new_terms
@@ -75,7 +75,7 @@ _SHARED_TERMS = 4
 _TERMS = 16
 _LEAD = 300
 _FIRST_NEWS = 40 * 60
-_SPAN = 2 * 3600
+_SPAN = 2 * HOUR
 _FIRST_TERMS = 64  # with those of the story's first lead, which stay
 _MOST_TERMS = 512  # the newest others
 
@@ -250,6 +250,7 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     sources = read_sources(counters.sources) if is_report else ()
     languages = Counter(each[2].lower() for each in sources).most_common(1)
     if sources and join.time >= sources[0][0] + _FIRST_NEWS and languages[0][0] == join.member.language:
+        # An entry of ``telling`` has a fixed size, so few terms are repeated.
         recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((told * _TERMS)[:_TERMS]))
         told = []
         if _are_told(lead, recent):

@@ -3,13 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.document import HOUR, WHOLE_TEXT
 from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.sources import names_of
 from scrapy_neardup.settings import Scope
 from scrapy_neardup.settings.presets import PRESETS
 
-HOUR = 3600
 _NEWS = PRESETS["news"]
 
 
@@ -40,7 +39,7 @@ class Policy:
     keep_updates: bool = True
     drops: bool = False
     keep_texts: bool = True
-    vector_middle: float = _NEWS.vector_middle  # these two only with a language model, see ``rules.guards``
+    vector_middle: float = _NEWS.vector_middle  # these two only with a language model, see ``Preset``
     vector_bar: float = _NEWS.vector_bar
     measure: Measure = _NEWS.measure
     collisions: int = _NEWS.collisions

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from scrapy_neardup.document import TAGS
+from scrapy_neardup.document import HOUR, TAGS
 from scrapy_neardup.evidence.sources import names_of, platform_of
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import values
@@ -147,8 +147,8 @@ class NearDupSettings:
     )
 
     window: int = setting(
-        24 * 3600,
-        values.number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"),
+        24 * HOUR,
+        values.number(int, 2 * HOUR, 31 * 24 * HOUR, unit=" seconds (2 hours to 31 days)"),
         """How far back a document is compared. See docs/howto/window.md.""",
     )
 
@@ -252,7 +252,7 @@ class NearDupSettings:
 
     extract_timeout: float = setting(
         10.0,
-        values.number(float, 0.01, 3600, unit=" seconds"),
+        values.number(float, 0.01, HOUR, unit=" seconds"),
         """Seconds for one page. A page that takes longer, or is over 5 MB, is ``unchecked`` with the reason
         ``extraction-failed``. A response that holds up later verdicts so long is passed over.
 

@@ -19,8 +19,8 @@ VECTOR_PARAMETERS = "vector_middle", "vector_bar"
 class Preset:
     """Features, signature, bands, measure and thresholds of one method.
 
-    Parameters that a kind of signature does not use stay at their defaults. ``NEARDUP_*`` settings of the same names
-    replace parameters; ``takes`` returns those that a setting may replace.
+    Parameters that a kind of signature does not use stay at their defaults. ``takes`` returns those that
+    ``NEARDUP_PRESET_OPTIONS`` may replace.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Preset:
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
-    vector_middle: float = 0.34  # these two only with a language model, see ``rules.guards``
-    vector_bar: float = 0.58
+    vector_middle: float = 0.34  # only with a language model, see ``vector_part`` in rules/pair.py
+    vector_bar: float = 0.58  # only with a language model, see ``other_meaning`` in rules/guards.py
     names: bool = False  # a document may join a story in another language by its names
     event_rule: str = "sources"
     seed: int = 1

@@ -272,8 +272,9 @@ class Outbox:
         section = event.section  # of all members, so ask once
         for key in granted.claim.receivers:
             entry = granted.claim.token, key
-            if entry in self._over or self._in_hand.setdefault(entry, event) is not event:
+            if entry in self._over or entry in self._in_hand:
                 continue  # another task has taken it meanwhile
+            self._in_hand[entry] = event
             if story.is_muted or (key != CRAWL and section and section not in self._sections):
                 self.note_result(entry)
             elif key in self._senders:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.figures.figure import counted_figures, find_figures
 from scrapy_neardup.evidence.lead import are_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.rules.ledger import newest_of_owners
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, most_within
 from scrapy_neardup.stories.summary import Fact, facts_of, headline_of, sentence_of, states_of, unconfirmed

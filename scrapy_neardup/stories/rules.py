@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.rules.membership import PEOPLE_HARMED
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
 from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
 
@@ -171,8 +171,9 @@ def _told(languages: Sequence[str]) -> int:
     alone = {language for language, count in known.items() if count == 1 and most < SURE}
     copies = sum(each.isupper() and each.lower() not in alone for each in languages)
     more = len(languages) - with_figures - len(alone) - 2 * copies  # reports of other words than copies
-    others = with_figures + len(alone) - (most == 1) + max(0, min(copies, more))
-    return len(languages) - others + others // OTHERS
+    # If each is alone in its language, one of them counts in full.
+    by_half = with_figures + len(alone) - (most == 1) + max(0, min(copies, more))
+    return len(languages) - by_half + by_half // OTHERS
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, kinds_told, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
@@ -59,7 +60,7 @@ def read_change(line: str) -> FigureChange:
 
 
 _FEWEST_VOTERS = 3
-_NEWEST = 3600  # seconds before the newest title in which titles vote
+_NEWEST = HOUR  # before the newest title in which titles vote
 _CLEARLY = 1.5  # times as well, so that an older title is no side article beside the newer ones
 _LENGTH = 3  # is added to the words of a title, so that the shortest is not the best
 _FEWEST_WORDS = 3

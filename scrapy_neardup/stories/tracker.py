@@ -7,13 +7,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import LAST_SECOND, Document
+from scrapy_neardup.document import HOUR, LAST_SECOND, Document
 from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.stories import owner_in
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (

@@ -204,7 +204,7 @@ class Ask:
 
     async def _told(self, sentence: str) -> Answer:
         topics = self._detector.sketcher.topics
-        if topics is None or not self._index.policy.keep_texts:
+        if topics is None or not self._index.documents.policy.keep_texts:
             return {"measured": False, "why": "a claim needs the preset news, and a window that keeps texts"}
         # As long as an article, because a short text has no topic.
         _, candidates = await self._look("\n".join([sentence] * MOST_WORDS), sentence)
@@ -291,7 +291,7 @@ class Ask:
         now = time.time()
         newest, _ = await self._index.changes.newest(1)
         last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
-        seen_at = last if abs(now - last) > self._index.policy.window else now
+        seen_at = last if abs(now - last) > self._index.documents.policy.window else now
         try:
             return await self._detector.look(self._detector.document(text, title=title, url=url, seen_at=seen_at))
         finally:
@@ -315,7 +315,7 @@ class Ask:
             "id": key.hex(),
             "time": iso(seconds_of(key)),
             "source": source,
-            "owner": self._index.documents.judge.owner_of(source),
+            "owner": self._index.partition.judge.owner_of(source),
             "url": url,
             "title": record.title.decode("utf-8", "replace"),
             "status": "original" if record.original == key else "duplicate",

@@ -14,7 +14,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.figures.figure import Figure
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.records.learned import KnownBoilerplate
+from scrapy_neardup.records.learned import LearnedEntries
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch.origin import source_hash
 from scrapy_neardup.tools.lab.replay import opened as running
@@ -163,12 +163,12 @@ async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace
         for start in range(0, 600, 100):
             entries = tuple(number.to_bytes(4, "big") for number in range(start, start + 100))
             told = await detector.index.learned.exchange_boilerplate(
-                {source: KnownBoilerplate(entries, entries[:10]), asked: KnownBoilerplate()}
+                {source: LearnedEntries(entries, entries[:10]), asked: LearnedEntries()}
             )
     lines, printed = ([int.from_bytes(entry, "big") for entry in each] for each in told[source])
     assert lines == list(range(600 - 256, 600))
     assert printed == [*range(206, 210), *range(300, 310), *range(400, 410), *range(500, 510)][-24:]
-    assert told[asked] == KnownBoilerplate()
+    assert told[asked] == LearnedEntries()
 
 
 async def test_bytes_that_are_not_ours_cost_one_warning(
@@ -177,7 +177,7 @@ async def test_bytes_that_are_not_ours_cost_one_warning(
     async with opened(sqlite_url, namespace) as detector:
         first = await judge(detector, Page(0))
         source = next(iter(detector.sketcher.boilerplate._sources))  # type: ignore[union-attr]
-        foreign = KnownBoilerplate((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
+        foreign = LearnedEntries((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
         await detector.index.learned.exchange_boilerplate({source: foreign})
     caplog.clear()
     verdicts = await crawl(sqlite_url, namespace, [Page(number) for number in range(1, 6)])
@@ -216,7 +216,7 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
             await learning
             await detector.knowledge.exchange(everything=True)
             told = await detector.index.learned.exchange_boilerplate(
-                {source_hash(each.source): KnownBoilerplate() for each in made}
+                {source_hash(each.source): LearnedEntries() for each in made}
             )
     finally:
         sys.setswitchinterval(interval)
@@ -282,7 +282,7 @@ async def test_a_toll_that_an_older_process_learned_as_boilerplate_stays(sqlite_
         page.url = "https://wire.example/fire"
         await judge(detector, page)
         (body,) = detector.sketcher.read_texts([line])
-        learned = KnownBoilerplate((int(body.kept.keys[0]).to_bytes(4, "big"),))
+        learned = LearnedEntries((int(body.kept.keys[0]).to_bytes(4, "big"),))
         await detector.index.learned.exchange_boilerplate({source_hash("harbour-courier.example"): learned})
     (verdict,) = await crawl(sqlite_url, namespace, [Page(0, sentences=12, wall=line)])
     assert (verdict.status, verdict.changes) == ("update", ("dead: at least 4 -> at least 12",))

@@ -14,7 +14,7 @@ from scrapy_neardup.evidence.vectors import (
     pack_raw,
     text_to_embed,
 )
-from scrapy_neardup.records.learned import KnownBoilerplate
+from scrapy_neardup.records.learned import LearnedEntries
 
 ENGLISH = b"en"
 
@@ -77,7 +77,7 @@ def test_damaged_means_are_left_out() -> None:
     means = learned(FEWEST)
     asked = VectorMeans().unmet([ENGLISH])
     nan = np.full(DIMENSIONS, np.nan, np.float16).tobytes()
-    means.merge({key: KnownBoilerplate((), (b"", b"odd", nan, b"\0\0\0\0", b"\0\x3c")) for key in asked})
+    means.merge({key: LearnedEntries((), (b"", b"odd", nan, b"\0\0\0\0", b"\0\x3c")) for key in asked})
     vector = means.centred(raw("ferry"), ENGLISH, b"site")
     assert cosine_of(vector, learned(FEWEST).centred(raw("ferry"), ENGLISH, b"site")) == pytest.approx(1)
 

@@ -11,6 +11,7 @@ from redis import Redis
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.story import Claim
 
 GARBAGE = {
@@ -96,3 +97,11 @@ async def test_damaged_counters_of_a_story_cost_one_warning(
         await joined(index, join("another", 61, "another.example"))
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a story is damaged" in warning.getMessage()
+    await overwrite_all(index, "story", "counts", StoryCounters(joined=2**32 - 1).pack())
+    with pytest.raises(StoreError):
+        await joined(index, join("another", 62, "another.example"))
+
+
+async def test_a_bug_of_ours_is_no_fault_of_the_store(open_index: OpenIndex, shared_url: str) -> None:
+    with pytest.raises(ValueError, match="not in tuple"):
+        await joined(await open_index(shared_url), join("copy", status="unheard of"))

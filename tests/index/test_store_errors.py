@@ -16,6 +16,8 @@ from servers import RedisServer, free_port
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker
+from scrapy_neardup.index.redis.store import RedisStore
+from scrapy_neardup.index.store import Call
 from scrapy_neardup.settings import NearDupSettings
 
 TEXT = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -84,11 +86,6 @@ async def test_a_cancelled_open_leaves_the_store_closed(open_index: OpenIndex, r
         await index.open()
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 async def test_documents_that_wait_together_try_a_lost_store(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
     redis_server.stop()
@@ -114,6 +111,13 @@ async def test_a_cancelled_try_does_not_keep_the_store_away(redis_server: RedisS
     await detector.check(detector.document(TEXT))
     assert (await detector.check(detector.document(TEXT))).status == "duplicate"
     await detector.close()
+
+
+def test_the_client_of_a_loop_that_was_closed_has_lost_its_store(redis_server: RedisServer) -> None:
+    store = RedisStore(redis_server.url)
+    asyncio.run(store.open("key"))
+    with pytest.raises(StoreUnavailable, match="loop is closed"):
+        asyncio.run(store.ask(lambda client: client.send([Call("EXISTS", "key")])))
 
 
 async def test_a_store_that_was_away_at_the_start_is_used_once_it_is_there(

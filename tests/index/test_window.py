@@ -98,7 +98,7 @@ async def test_two_documents_with_one_id_are_two_documents(index: Index, number:
     assert (first.key.hex(), second.key.hex()) == (f"{SECOND}{number:08x}", f"{SECOND}{(number + 1) % (1 << 32):08x}")
     for article, each in ((fire, first), (storm, second)):
         copy = await check(index, article.copy(at=HOUR, url="https://c.example/"))
-        assert (copy.original, copy.url) == (each.key.hex(), article.url)
+        assert (copy.original, copy.pair.old.url.decode()) == (each.key.hex(), article.url)
         assert (await checked(index, article.fingerprint, _in_one_second(article, number))).key == each.key
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.records.stories import owner_hash
 from scrapy_neardup.rules.ledger import note, update_states
-from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import headline_of

@@ -239,7 +239,7 @@ def joining(first: Member, name: str, at: float = 0, source: str = "", **more: s
 
 async def end_event(detector: NearDupDetector, name: str, at: float, sources: int) -> None:
     """Let an event of so many sources of its own run and end, all at one time."""
-    index, judge = detector.index, detector.index.documents.judge
+    index, judge = detector.index, detector.index.partition.judge
     index = Index(index.store, index.layout.namespace, index.layout.config, ScriptedJudge(judge.policy, judge.system))
     first = beginning(name, at, f"{name}.example")
     for number in range(1, sources):

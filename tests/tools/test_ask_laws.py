@@ -87,7 +87,7 @@ class History:
     async def play(self, steps: list[Step]) -> None:
         detector = NearDupDetector(self.settings)
         await detector.open()
-        layout, judge = detector.index.layout, ScriptedJudge(detector.index.policy)
+        layout, judge = detector.index.layout, ScriptedJudge(detector.index.documents.policy)
         if self.url == "memory://":
             crawls = [Index(detector.index.store, layout.namespace, layout.config, judge)] * CRAWLS
         else:

@@ -22,7 +22,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, Facts, R, Store, answers
 from scrapy_neardup.settings.values import CLUSTER
 from scrapy_neardup.text.display import without_password
 
@@ -73,7 +73,7 @@ class RedisStore(Store):
         self.client = RedisClient(redis)
         try:
             # Send a command for a key, so that a node of a cluster fails now and not at each check.
-            await self.ask(lambda client: redis.exists(key))
+            await self.ask(lambda client: answers(client, [Call("EXISTS", key)]))
             found = await self.ask(lambda client: server_facts(redis, key))
         except BaseException:  # also if the task is cancelled
             await self.close()
@@ -94,7 +94,8 @@ class RedisStore(Store):
                 if not CLUSTER.fullmatch(self.url):
                     return await step(self.client)
                 return await self._ask_cluster(self.client, step)
-        except Exception as error:
+        # Any other error in a step is a bug, and no fault of the server.
+        except (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError) as error:
             raise self.explained(error) from error
 
     async def _ask_cluster(self, client: "RedisClient", step: Callable[[Client], Awaitable[R]]) -> R:
@@ -130,7 +131,11 @@ class RedisClient(Client):
                 pipeline: Pipeline = self.redis.pipeline(transaction=False)
                 for number in missing:
                     pipeline.execute_command(*_command(calls[number], script))
-                for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
+                try:
+                    answered = await pipeline.execute(raise_on_error=False)
+                except (RuntimeError, ValueError) as error:  # of an event loop or parser that meets a broken connection
+                    raise exceptions.ConnectionError(f"{type(error).__name__}: {error}") from error
+                for number, answer in zip(missing, answered, strict=True):
                     found[number] = answer
         return [_read(call, answer) for call, answer in zip(calls, found, strict=True)]
 

@@ -1,6 +1,6 @@
 """``scrapy neardup ask QUESTION``: print the answers of ask.py as JSON lines, for programs."""
 
-from pathlib import Path
+import os
 from typing import Any
 
 from scrapy_neardup.exceptions import InputError
@@ -83,7 +83,7 @@ async def run(options: Options, values: Values) -> int:
 
 
 def _is_sentence(name: str) -> bool:
-    return (" " in name or not name.isascii()) and not Path(name).exists()
+    return (" " in name or not (name.isascii() or "://" in name)) and not os.path.exists(name)
 
 
 def _given(options: Options) -> dict[str, Any]:

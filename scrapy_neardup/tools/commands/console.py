@@ -156,7 +156,7 @@ def read_single(name: str, settings: NearDupSettings) -> RecordedPage:
 
 def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
     before, _, wanted = name.partition("#")
-    for path in filter(Path.is_file, map(Path, (name, before))):
+    for path in map(Path, filter(os.path.isfile, (name, before))):
         if wanted and path == Path(before):
             return _line(path, wanted)
         if _JSON_LINES_NAME.search(name):

@@ -62,7 +62,9 @@ class Check(NamedTuple):
 OPTIONS = (
     STORE,
     NAMESPACE,
-    option("--no-events", action="store_true", help="send no test event to the webhook"),
+    option(
+        "--no-events", action="store_true", help="send no test event to the receivers: webhook, services, Atom file"
+    ),
     json_option("one JSON object for each check"),
 )
 
@@ -92,7 +94,7 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
             _check_add_on(scrapy_settings),
             Check(
                 "all others",
-                "store, extractor, events and webhook were not checked",
+                "store, extractor and receivers of events were not checked",
                 "correct the setting that failed, and run this command again",
                 is_warning=True,
             ),

@@ -143,7 +143,7 @@ def explain_pair(detector: NearDupDetector, first: StoredDocument, second: Store
     of the second: those that add most come first. ``sentences`` differ: each is given as in the first text ("" if it
     has none like it), as in the second, and with what differs.
     """
-    judge = detector.index.documents.judge
+    judge = detector.index.partition.judge
     texts = {first.key: first.kept} if first.kept else {}
     pair = Pair(first.key, second.record, first.record, judge.policy)
     decision = judge.decide(second.document, second.record, [pair], texts)

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from scrapy_neardup import NearDupDetector
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
@@ -34,7 +35,7 @@ from scrapy_neardup.tools.commands.console import (
     table_of,
 )
 
-_SPANS = {"10 minutes": 600, "hour": 3600}  # seconds
+_SPANS = {"10 minutes": 600, "hour": HOUR}  # seconds
 _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
@@ -223,7 +224,7 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
         )
         return
     thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
-    preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / 3600:g} hours"
+    preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / HOUR:g} hours"
     shown |= {"settings": preset, "other_configs": ", ".join(summary.other_configs)}
     rows = [(name.replace("_", " "), value) for name, value in shown.items() if value]
     print_table("", ("", ""), [*rows, ("bytes", summary.store.bytes or ""), (), *slices.items()])

@@ -296,7 +296,8 @@ def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
-            figures[_url(change)].append(f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}")
+            if change.get("old"):  # else it is the first state, which changes nothing
+                figures[_url(change)].append(f"{change.get('figure')}: {change['old']} -> {change.get('new')}")
         for member in _objects(report, "members"):
             if known.isdisjoint((_url(member), clean_name(member.get("id")))):
                 yield {**member, "story": key, "changes": figures.pop(_url(member), None)}

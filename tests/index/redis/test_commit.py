@@ -15,7 +15,7 @@ from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.redis.store import RedisClient
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.records.documents import DELIVERED, WITHDRAWN
-from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
+from scrapy_neardup.records.learned import NOTHING, SLOTS, LearnedEntries, pack_counts, unpack_counts
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.story import Claim, Extent
@@ -273,7 +273,7 @@ async def test_what_was_learned_is_added_once_if_its_answer_was_lost(
     index = await open_index(redis_url)
     interrupt(index, loses_answers=99)
     counted = pack_counts(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
-    learned = KnownBoilerplate((b"line",), (b"document",))
+    learned = LearnedEntries((b"line",), (b"document",))
     assert unpack_counts(await index.learned.add_frequencies("x", counted))[0] == 3
     assert unpack_counts(await index.learned.add_frequencies("x", NOTHING))[0] == 3
     assert await index.learned.exchange_boilerplate({b"site": learned}) == {b"site": learned}

@@ -22,7 +22,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
-from scrapy_neardup.records.learned import KnownBoilerplate
+from scrapy_neardup.records.learned import LearnedEntries
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.story import Claim, Join, Story
 from scrapy_neardup.tools.ask import Ask
@@ -39,11 +39,6 @@ async def recovered(detector: NearDupDetector, clock: Clock, text: str) -> Verdi
             return verdict
         await asyncio.sleep(0.02)
     raise TimeoutError("the store was not found again within 20 s")
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -249,7 +244,7 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
         await joined(index, Join(original.member, copy.member))
         await index.events.claim(Claim(original.id, "watch", token="t"))
         await index.events.running()
-        await index.learned.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
+        await index.learned.exchange_boilerplate({b"site": LearnedEntries((b"line",), (b"document",))})
 
     with pytest.raises(StoreError, match=f"^{re.escape(name)} is of another type than .*delete this key") as raised:
         await use_all()

@@ -20,7 +20,7 @@ from scrapy_neardup.index.sqlite import APPLICATION, SQLiteClient, SQLiteFile
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import DELIVERED
-from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
+from scrapy_neardup.records.learned import NOTHING, SLOTS, LearnedEntries, pack_counts
 from scrapy_neardup.story import Claim, Join
 
 SOURCE = digest("wire.example", 4)
@@ -84,7 +84,7 @@ async def test_damage_of_any_entry_stops_nothing(
     """By a value of any type; a damaged story itself may be an error, but nobody else's."""
     index, original, copy = await _used(open_index, file)
     await index.events.claim(Claim(original.id, "watch", token="t"))
-    await index.learned.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
+    await index.learned.exchange_boilerplate({SOURCE: LearnedEntries((b"12345678",))})
     await index.learned.add_frequencies("terms", pack_counts(1, np.ones(SLOTS, np.uint32)))
     kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
     assert len(kinds) == 8
@@ -108,7 +108,7 @@ async def test_damage_of_any_entry_stops_nothing(
         except StoreError as error:
             assert original.id in str(error)  # noqa: PT017
         await index.events.take_over(0)
-        await index.learned.exchange_boilerplate({SOURCE: KnownBoilerplate()})
+        await index.learned.exchange_boilerplate({SOURCE: LearnedEntries()})
         assert len(await index.learned.add_frequencies("terms", NOTHING)) > 4
         await index.documents.records()
         await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
@@ -158,7 +158,7 @@ async def _fill(file: Path) -> None:
         await check(index, Article(f"story {number}", at=number, serial=number, url=url, source="a.example"))
     await joined(index, join("copy", 60, "copy.example"))
     await index.events.claim(Claim(FIRST.id, "watch", token="t"))
-    await index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
+    await index.learned.exchange_boilerplate({SITE: LearnedEntries((b"1234",), (b"x" * 20,))})
     await index.close()
 
 
@@ -204,7 +204,7 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield members_in(index, FIRST.id)
     yield index.stories.final_stories([FIRST.id])
     yield index.documents.records()
-    yield index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
+    yield index.learned.exchange_boilerplate({SITE: LearnedEntries((b"5678",))})
     yield index.learned.add_frequencies("terms", NOTHING)
     yield index.runs.beat()
     yield index.events.take_over(0)

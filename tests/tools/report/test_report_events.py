@@ -98,6 +98,8 @@ def test_a_figure_is_one_line_with_all_its_values_and_who_printed_the_newest_fir
         ("dead", ["3", "7", "12"], "paper2.example", 3),
         ("injured", ["10", "14"], "paper1.example", 1),
     ]
+    states = [{"figure": "dead", "old": old, "new": new, "url": item()["url"]} for old, new in (("", "3"), ("3", "7"))]
+    assert figures_in([event(3, figures=states)], tmp_path) == [("dead", ["3", "7"], "paper0.example", 1)]
 
 
 def test_each_day_has_its_own_news(tmp_path: Path) -> None:
