@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import permutations, product
-from typing import Any
 
 from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
 from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
 
-_TABLE: dict[str, Any] = read_table("wording.json")
-_SYNONYMS = {pair for words in _TABLE["synonyms"].split("|") for pair in permutations(words.split(), 2)}
+_SYNONYMS = {
+    pair for words in read_table("wording.json")["synonyms"].split("|") for pair in permutations(words.split(), 2)
+}
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
 # Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.

@@ -78,7 +78,6 @@ MONTHS_BY_NUMBER: dict[str, str] = _CLDR["months"]
 DAYS_BY_NUMBER: dict[str, str] = _CLDR["weekdays"]
 MONTHS = WORDS["months"].union(*(words.partition("|")[0].split() for words in MONTHS_BY_NUMBER.values()))
 WEEKDAYS = frozenset(("feira", "axsami")).union(*(words.partition("|")[0].split() for words in DAYS_BY_NUMBER.values()))
-DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice

@@ -13,7 +13,6 @@ from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
-    DAYS,
     FIGURE,
     FRACTIONS,
     IDEOGRAPHS,
@@ -22,15 +21,18 @@ from scrapy_neardup.evidence.figures.number_words import (
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
+    WEEKDAYS,
     WORDS,
     NumberWords,
     all_languages,
     number_words,
     read_spelled,
+    read_table,
     to_myriads,
     with_digits,
 )
 
+DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"

@@ -16,7 +16,6 @@ from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.redis.store import refused_commands
 from scrapy_neardup.index.store import Facts
 from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
@@ -190,6 +189,8 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
 
 
 async def _check_redis(index: Index, store: str) -> list[Check]:
+    from scrapy_neardup.index.redis.store import refused_commands  # as in ``index``: other subcommands need no redis
+
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: refused_commands(client, key))
     found = Facts({})
