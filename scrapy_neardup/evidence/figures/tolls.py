@@ -68,8 +68,8 @@ _WITH_CUE: dict[int, str] = {
 _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][0-9])")
-_RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
-_SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
+_SPLIT = re.compile(r"([0-9](?<![0-9,.].)[0-9]{0,2}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
