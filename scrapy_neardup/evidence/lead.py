@@ -31,7 +31,9 @@ _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the li
 # names or terms
 _FEWEST_SHARED = 2
 _SHORT_HEADLINE = 3
+# Each sentence is compared with the same headline.
 _terms_of = lru_cache(maxsize=64)(terms_of)
+_names_of = lru_cache(maxsize=64)(lambda headline: frozenset(find_names([headline], is_title=True)))
 
 
 def find_lead(headline: str, text: str) -> str:
@@ -51,8 +53,9 @@ def find_lead(headline: str, text: str) -> str:
     leads = (
         (sentence, line)
         for sentence, line in islice(zip(sentences, lines, strict=False), first, None)
-        if is_quotable(sentence) and len(sentence) <= _LONGEST and not any(are_background(sentence))
+        if is_quotable(sentence) and len(sentence) <= _LONGEST
         if not headline or tells_headline(headline, sentence)
+        if not any(are_background(sentence))  # last, because few are
     )
     ranked = [(2 * place - len(terms & line), place, each) for place, (each, line) in enumerate(islice(leads, _LEADS))]
     return one_line(min(ranked)[2], _LONGEST) if ranked else ""
@@ -86,7 +89,7 @@ def tells_headline(headline: str, sentence: str) -> bool:
     fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
     is_told = (
         len(terms & _terms_of(sentence)) >= fewest
-        or len({*find_names([headline], is_title=True)}.intersection(find_names([sentence]))) >= fewest
+        or len(_names_of(headline).intersection(find_names([sentence]))) >= fewest
     )
     if not is_told:
         return False
