@@ -92,9 +92,7 @@ class Place(NamedTuple):
     @property
     def has_another_sense(self) -> bool:
         """Return whether a small word changes what is said: an opposite, a bound, or "former"."""
-        # No word has one letter in these scripts, so it became another word.
-        is_letter = len(self.came) == 1 and is_unspaced(self.came[0]) and self.came[0].text < "\u3040"
-        return (is_letter and not self.gone) or self.is_qualified or self.is_opposite or self.is_other_bound
+        return self.is_qualified or self.is_opposite or self.is_other_bound
 
     def is_content(self, *, is_alone: bool) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out.

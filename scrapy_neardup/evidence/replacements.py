@@ -1,8 +1,6 @@
 """Which of the words that differ between two partners of an alignment change what is said."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.number_words import MONTHS
@@ -24,9 +22,6 @@ from scrapy_neardup.evidence.tokens import (
 )
 from scrapy_neardup.evidence.value_words import said_by, said_in
 
-_LETTERS = frozenset(ascii_lowercase)  # "hepatitis B"
-_WORDS_OF_A_LETTER = frozenset("aeioukswyz")  # "y", "e" in Spanish; "w", "z" in Polish
-_NUMERAL = re.compile("[ivx]{2,}")  # "Willem IV", "Willem VI"
 _SHARES = {
     "1/2": "half",
     "50%": "half",
@@ -57,8 +52,6 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    if _is_letter(place):
-        return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
     if is_one_share or not (place.is_content(is_alone=is_alone) or article_for_number(place.came, place.gone)):
         return [], len(place.came)
@@ -73,19 +66,11 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
             Difference("number", printed_words(gone), f"{place.recounted.printed} {printed_words(came)}".strip())
         )
     other = _other_words(gone, came, has, may_be_known=not is_alone and not place.is_swap)
-    if other is None and not found:
-        other = _edited(place._replace(gone=gone, came=came), has) if place.is_only or is_alone else None
+    if other is None and not found and (place.is_only or is_alone):
+        other = _edited(place._replace(gone=gone, came=came), has)
     if other is not None:
         found.append(other)
     return found, wording
-
-
-def _is_letter(place: Place) -> bool:
-    """Decide whether a letter or a Roman numeral stands in the place of another one: "hepatitis A", "hepatitis B"."""
-    letters = {each.text for each in (*place.gone, *place.came)}
-    are_two = len(place.gone) == len(place.came) == 1 < len(letters)
-    are_codes = letters <= _LETTERS and not letters <= _WORDS_OF_A_LETTER
-    return are_two and (are_codes or all(map(_NUMERAL.fullmatch, letters)))
 
 
 def _share_of(tokens: Sequence[Token]) -> str:

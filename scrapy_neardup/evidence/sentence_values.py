@@ -15,12 +15,11 @@ from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plai
 from scrapy_neardup.evidence.figures.number_words import (
     BEFORE_MONEY,
     CURRENCIES,
-    FRACTIONS,
     UNITS,
     WORDS,
     all_languages,
 )
-from scrapy_neardup.evidence.figures.numbers import DAYS
+from scrapy_neardup.evidence.figures.numbers import DAYS, FRACTIONS
 from scrapy_neardup.evidence.replacements import form_of, printed_words
 from scrapy_neardup.evidence.spellings import is_same_word
 from scrapy_neardup.evidence.tokens import (

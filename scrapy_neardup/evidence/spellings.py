@@ -19,8 +19,13 @@ _SYNONYMS = {
 }
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
-# Two spellings of one sound: nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
+# Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";
+# nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
+    (re.compile(r"([a-z])\1"), r"\1"),
+    (re.compile("z"), "s"),
+    (re.compile("ou(?=r)"), "o"),
+    (re.compile("or(?=s?$)"), "er"),
     (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
     (re.compile("\u092f(?=[\u0947\u0940])"), ""),
     (re.compile("[\u090f\u0947]"), "\u0947"),
@@ -28,13 +33,6 @@ _SOUNDS = (
     (re.compile("\u09c0"), "\u09bf"),
     (re.compile("[\u09b6\u09b7]"), "\u09b8"),
     (re.compile("\u0981"), ""),
-)
-# "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor"
-_LATIN_SOUNDS = (
-    (re.compile(r"([a-z])\1"), r"\1"),
-    (re.compile("z"), "s"),
-    (re.compile("ou(?=r)"), "o"),
-    (re.compile("or(?=s?$)"), "er"),
 )
 _VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
@@ -158,8 +156,9 @@ def _sound_alike(a: str, b: str) -> bool:
     return _sounds_of(a) == _sounds_of(b)
 
 
+@lru_cache(1 << 13)
 def _sounds_of(word: str) -> str:
-    for spelling, sound in _SOUNDS if word[0] >= FIRST_SYLLABIC else _LATIN_SOUNDS:
+    for spelling, sound in _SOUNDS:
         word = spelling.sub(sound, word)
     return word
 

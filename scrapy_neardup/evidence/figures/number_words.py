@@ -63,9 +63,6 @@ _SIGNS = {"kc": "Kč", "zl": "zł", "₹": "Rs"}  # as they are told: there are 
 CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
 # Words and letters before a number of money
 BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
-FRACTIONS = {
-    word: Decimal(value) for value, words in read_table("wording.json")["fractions"].items() for word in words.split()
-}
 PERCENT = {"%", "pct", "proc", *(word.replace("_", " ") for word in WORDS["percent"])}.union(
     word for word, unit in _UNITS.items() if unit == "%"
 )

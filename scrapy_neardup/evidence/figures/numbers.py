@@ -14,7 +14,6 @@ from scrapy_neardup.evidence.figures.number_words import (
     COUNTED_CHARACTERS,
     CURRENCIES,
     FIGURE,
-    FRACTIONS,
     IDEOGRAPHS,
     KOREAN,
     LINE_END,
@@ -32,7 +31,9 @@ from scrapy_neardup.evidence.figures.number_words import (
     with_digits,
 )
 
-DAYS = WEEKDAYS.union(read_table("wording.json")["relative_days"].split())
+_TABLE = read_table("wording.json")
+DAYS = WEEKDAYS.union(_TABLE["relative_days"].split())
+FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
@@ -46,6 +47,7 @@ _WITH_LETTERS = re.compile(
 _MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")  # "N20M", but not "p 20M"
 _MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
 _MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
+_SCALES_WITH_STOP = {"mil": "mln", "Mil": "mln"}  # in Czech; without a stop it is a thousand
 _SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
 _IS_CODE = re.compile(
     r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-ZАБГДЕЖ](?![\w-])"
@@ -131,13 +133,15 @@ def _with_word(found: re.Match[str]) -> str:
     """Return a number with a word for the letters behind it, or as a code, or as it is."""
     number, space, letters = found.groups()
     word = letters.casefold()
-    scale = letters if word in all_languages().scales else ""
+    scale = letters * (word in all_languages().scales)
     is_scale = f"{space}{letters}" == "k" or (letters in "KMB" and not number.isdigit())
     if word in _SCALE_LETTERS and (is_scale or _is_of_money(found)):
         scale = _SCALE_LETTERS[word]
     if scale:
         return f"{number} {scale}"
-    return f"{letters}{letters}{number}" if _IS_CODE(found.string, found.start()) else found[0]
+    if _IS_CODE(found.string, found.start()):
+        return f"{letters}{letters}{number}"
+    return found[0]
 
 
 def _is_of_money(found: re.Match[str]) -> bool:
@@ -160,8 +164,10 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
     elif has_capitals:
         is_of_number |= behind[0].islower()
     if is_of_number:
-        return " mln " if word.casefold() == "mil" else f" {word} "
-    return f" {word}.\n" if last.isdigit() else stop[0]
+        return f" {_SCALES_WITH_STOP.get(word, word)} "
+    if last.isdigit():
+        return f" {word}.\n"
+    return stop[0]
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
