@@ -46,8 +46,9 @@ class BothTexts:
     """
 
     def __init__(self, new: Side, old: Side, aligned: Sequence[Aligned]) -> None:
-        reworded = [each for each in aligned if each.partner and not each.is_equal]
-        self.has_one_edit = len(reworded) < 2 or (len(reworded) == 2 and _share_partner(*reworded))
+        partners = [each.partner for each in aligned if each.partner and not each.is_equal]
+        shortest, *others = sorted(partners, key=len) or [""]
+        self.has_one_edit = not others or (len(others) == 1 and shortest in others[0])
         self._old_language = old.language
         self._text = f"{old.title}\n{old.text}"
         self.language = new.language
@@ -83,10 +84,6 @@ class BothTexts:
         name = skeleton(token.text)
         is_of_site = len(token.text) > 3 and token.text in self._paper
         return token.text in AGENCIES or is_of_site or (len(name) > 3 and name in self._paper_skeleton)
-
-
-def _share_partner(one: Aligned, other: Aligned) -> bool:
-    return one.partner in other.partner or other.partner in one.partner
 
 
 @lru_cache(64)

@@ -112,8 +112,7 @@ def _edited(place: Place, has: Has) -> Difference | None:
     gone, came = place.gone, place.came
     tells = any(each.text in SAY_NOTHING and each.text not in FUNCTION_WORDS for each in came)
     is_style = not place.is_only and (not came or tells or (not gone and all(map(has, came))))
-    says_the_same = is_style or _only_tell(place) or _says_the_same(place, gone, came)
-    if says_the_same and not place.has_another_sense:
+    if not place.has_another_sense and (is_style or _only_tell(place) or _says_the_same(place, gone, came)):
         return None
     return Difference("word", printed_words(gone), printed_words(came))
 

@@ -73,9 +73,8 @@ def is_same_spelling(old: Token, new: Token) -> bool:
         return False
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
-    if any(each.of == "unit" for each in said_by(old.text) & said_by(new.text)):  # "kilometres", "km"
-        return True
-    return _sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+    are_units = any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
+    return are_units or (_sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
 
 
 def _is_same_time(old: Token, new: Token) -> bool:
@@ -150,8 +149,8 @@ def _sound_alike(a: str, b: str) -> bool:
     """Decide whether two words are spellings of one. In Arabic small words are joined to the next one."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
         shorter, longer = sorted((a, b), key=len)
-        is_joined = longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
-        is_joined &= len(longer) - len(shorter) < min(3, len(shorter))  # with a letter or two
+        has_letters_more = len(longer) - len(shorter) < min(3, len(shorter))
+        is_joined = has_letters_more and longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
         return is_joined or PREFIX.sub("", a) == PREFIX.sub("", b)
     return _sounds_of(a) == _sounds_of(b)
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.number_words import BEFORE_MONEY as BEFORE_MONEY
 from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
     COMMA,
     CURRENCIES,
     HEDGES,
