@@ -89,14 +89,10 @@ def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
     # What happened to people: "injured" in the place of "dead".
-    fates = _fates(olds)
-    if fates and _fates(news) not in (set(), fates):
+    fates, others = ({each.value for each in said_in(side, "") if each.of == "fate"} for side in (olds, news))
+    if fates and others not in (set(), fates):
         return Difference("word", printed_words(olds), printed_words(news))
     return None
-
-
-def _fates(tokens: Sequence[Token]) -> set[str]:
-    return {each.value for each in said_in(tokens, "") if each.of == "fate"}
 
 
 def _said(tokens: Sequence[Token]) -> list[Token]:

@@ -179,7 +179,7 @@ def _word(token: str, language: str) -> Token | None:
     if token in _OF_OTHER_LANGUAGES.get(language, ()):
         return Token(token + _SYLLABLE, "word", token)
     if token in PERCENT or (token in CURRENCIES and len(token) > 2):
-        return Token("%" if token in PERCENT else CURRENCIES[token], "unit", token)
+        return Token(CURRENCIES.get(token, "%"), "unit", token)
     if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
         token = token[1:]
     return Token(token, _KINDS.get(token, "word"), token)

@@ -148,8 +148,9 @@ def _is_of_money(found: re.Match[str]) -> bool:
     """Decide whether a currency stands before a number, or behind its letters."""
     before = _MONEY_BEFORE.search(found.string, max(0, found.start() - _LONGEST_WORD), found.start())
     behind = _MONEY_BEHIND.match(found.string, found.end())
-    has_before = before is not None and before[0].rstrip().casefold() in _MONEY
-    return has_before or (behind is not None and behind[1].casefold() in CURRENCIES)
+    return (before is not None and before[0].rstrip().casefold() in _MONEY) or (
+        behind is not None and behind[1].casefold() in CURRENCIES
+    )
 
 
 def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
