@@ -25,7 +25,6 @@ from scrapy_neardup.evidence.value_words import differing, said_in
 
 _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
-_LONGEST_PART = 6  # words that change places
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 
 # First token and end of a place in the old sentence, and in the new one.
@@ -176,11 +175,8 @@ def _swap(
     first, last = operations[0][0], operations[-1][1]
     gone, came = old[first:last], new[first:last]
     olds, news = ([each.text for each in side] for side in (gone, came))
-    found = (
-        (a, b)
-        for a, b in product(range(1, _LONGEST_PART + 1), repeat=2)
-        if news == [*olds[-b:], *olds[a:-b], *olds[:a]]
-    )
+    # At most six words change places.
+    found = ((a, b) for a, b in product(range(1, 7), repeat=2) if news == [*olds[-b:], *olds[a:-b], *olds[:a]])
     a, b = next(found, (0, 0))
     between = olds[a:-b]
     # Not "said Lund", "Lund said", and not "open soon", "soon open".
