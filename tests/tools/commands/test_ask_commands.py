@@ -104,9 +104,7 @@ def test_articles_on_one_site_are_lines_with_a_count_of_what_is_left_out(folder:
     assert (article["source"], end) == ("x.example", {"left_out": 0})
 
 
-@pytest.mark.parametrize(
-    "name", ["https://a.example/x", "https://ru.example/новости/1", "0" * 16, "given.txt", "x" * 300, "fire " * 60]
-)
+@pytest.mark.parametrize("name", ["https://ru.example/новости/1", "0" * 16, "given.txt", "x" * 300, "fire " * 60])
 def test_ask_takes_documents_as_explain_does(folder: Path, name: str) -> None:
     (folder / "given.txt").write_text(toll(4), encoding="utf-8")
     done = neardup(folder, "ask", "coverage", name, "--store", STORE)
