@@ -22,8 +22,9 @@ from scrapy_neardup.evidence.page_lines import (
     words_of,
 )
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
-from scrapy_neardup.evidence.replacements import Difference, differences_of
+from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
 from scrapy_neardup.evidence.tokens import FIRM, Token, signs_of, tokens_of
+from scrapy_neardup.evidence.value_words import differing, said_in
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
@@ -264,10 +265,20 @@ def _partners(
         for place, found_in_it, _ in found_at
         for each in found_in_it
     ]
+    if not differences and equal >= NEAR * longest and not is_title:
+        differences += _contraries(places)
     if differences or is_title or not _is_partner_by_accident(new, old, places, known, equal / longest):
         held = min(held, len(new))
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
     return Sentence(aligned.text, "", len(new), 0)
+
+
+def _contraries(places: Sequence[Place]) -> list[Difference]:
+    """Return what differs if all places are seen together: "opens to guests tomorrow", "opens today to guests"."""
+    gone = [*chain.from_iterable(each.gone for each in places)]
+    came = [*chain.from_iterable(each.came for each in places)]
+    are_other = differing(said_in(gone, ""), said_in(came, ""))
+    return [Difference("word", printed_words(gone), printed_words(came), is_alone=True)] * bool(are_other)
 
 
 def _is_value(place: Place, gone: int, came: int) -> bool:

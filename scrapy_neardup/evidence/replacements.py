@@ -202,21 +202,12 @@ def form_of(time: Token) -> str:
 
 
 def _take_spellings(gone: list[Token], came: list[Token], is_same: Callable[[Token, Token], bool]) -> None:
-    """Take the words out that are the same as one in the other row.
-
-    If words with other endings changed places, somebody else did it: "from Lisbon to Dakar", "from Dakar to Lisbon".
-    """
-    left = list(gone)
-    pairs = []
-    for token in came:
-        like = next((each for each in left if is_same(each, token)), None)
+    """Take the words out that are the same as one in the other row."""
+    for token in list(came):
+        like = next((each for each in gone if is_same(each, token)), None)
         if like is not None:
-            left.remove(like)
-            pairs.append((like, token))
-    order = [gone.index(like) for like, token in pairs if like.text != token.text and token.says]
-    for like, token in pairs if order == sorted(order) else ():
-        gone.remove(like)
-        came.remove(token)
+            gone.remove(like)
+            came.remove(token)
 
 
 def _take_glued(some: list[Token], others: list[Token]) -> None:
