@@ -7,7 +7,7 @@ from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.crawl.component import load_item_class
 from scrapy_neardup.crawl.feeds import storage_class
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupExtension, NearDupSpiderMiddleware
+from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import ALLOWED_RULES, BUILT_IN_RULES, load_callable
@@ -44,7 +44,6 @@ class Addon:
         # This keeps components that the settings name, or turn off with None. 10 is next to the engine, so that all
         # other spider middlewares change an item before this one sees it.
         for name, component, order in (
-            ("EXTENSIONS", NearDupExtension, -1),
             ("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10),
             ("ITEM_PIPELINES", CapturePipeline, 1),
             ("ITEM_PIPELINES", NearDupPipeline, 300),

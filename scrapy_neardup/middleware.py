@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
+from weakref import finalize
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -11,6 +12,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
+from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, adapter_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page, Place
@@ -19,10 +21,6 @@ from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.settings.values import name_of, text_of
 
 logger = logging.getLogger(__name__)
-
-
-class NearDupExtension(Component):
-    """Starts a worker process early: Scrapy creates extensions before it loads what it downloads with."""
 
 
 class NearDupDownloaderMiddleware(Component):
@@ -56,11 +54,14 @@ class NearDupSpiderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
         self._newest: asyncio.Future[None] | None = None  # done when the responses so far have left their places
         self._canonical = CanonicalUrls()
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
+        crawler.signals.connect(self._extraction.close, signals.spider_closed)
+        finalize(crawler, self._extraction.close)  # a crawl that fails before it opens sends no signal
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False
@@ -160,7 +161,7 @@ class NearDupSpiderMiddleware(Component):
                     f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
                 )
             with self.shared.backlog.counted():
-                extracted = await self.shared.extraction.extract(response.body, response.url, page.encoding)
+                extracted = await self._extraction.extract(response.body, response.url, page.encoding)
             page.text = extracted.text
             page.sketch = extracted.sketch
         except ExtractionError as error:

@@ -69,20 +69,10 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._freezes = not gc.get_freeze_count()
-        threshold = gc.get_threshold()
-        # So many new objects would make a collection of all objects due, and none of them is garbage.
-        gc.set_threshold(0)
-        try:
-            # Not above: these modules load while a worker process starts.
-            from scrapy_neardup.crawl.announcer import Announcer
-            from scrapy_neardup.crawl.item_fates import ItemFates
-            from scrapy_neardup.detector import NearDupDetector
-        finally:
-            if self._freezes:  # the new objects become old ones, and none is visited
-                gc.freeze()
-                gc.unfreeze()
-            gc.set_threshold(*threshold)
+        # Not above: these modules load while a worker process starts.
+        from scrapy_neardup.crawl.announcer import Announcer
+        from scrapy_neardup.crawl.item_fates import ItemFates
+        from scrapy_neardup.detector import NearDupDetector
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
@@ -95,6 +85,7 @@ class NearDupPipeline(Component):
         self._prepared: asyncio.Task[None] | None = None
         self._is_closed = False
         self._under_way = 0  # items
+        self._freezes = not gc.get_freeze_count()
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         crawler.signals.connect(self._close_detector, feed_exporter_closed)
         crawler.signals.connect(self._engine_stopped, engine_stopped)
@@ -363,4 +354,6 @@ def _missing_text(page: Page, *, is_of_page: bool) -> str:
         return "no-page"
     if not is_of_page:
         return "other-page"
-    return "no-text" if page.reason == "no-text" and not page.text.strip() else ""
+    if page.text.strip() or page.reason != "no-text":
+        return ""
+    return "no-text"

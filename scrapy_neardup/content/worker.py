@@ -32,10 +32,8 @@ TEXTS = b"t"
 
 # Its arguments are the import path of the parent, and the options. ``multiprocessing`` would import the user's script,
 # and crawl a second time if that has no ``if __name__ == "__main__"``.
-# Nothing is garbage while it loads, so it looks for none.
 COMMAND = (
-    "import gc, json, sys; gc.set_threshold(0); sys.path[:] = json.loads(sys.argv[1]);"
-    " from scrapy_neardup.content import worker; worker.main()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
 
 # New objects after which a process looks for garbage. Python's default takes 6 % of the time of a sketch and a check.

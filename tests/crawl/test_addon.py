@@ -12,7 +12,7 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy_neardup import Addon, CapturePipeline, NearDupFields, NearDupItem, NearDupPipeline, NearDupSpiderMiddleware
 from scrapy_neardup.addon import ITEMS_AT_ONCE
 from scrapy_neardup.document import TAGS
-from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupExtension
+from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 pytestmark = pytest.mark.versions
 
@@ -21,7 +21,6 @@ FILES = "scrapy.pipelines.files.FilesPipeline"
 
 OURS = {
     "CONCURRENT_ITEMS": ITEMS_AT_ONCE,
-    "EXTENSIONS": {NearDupExtension: -1},
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
@@ -49,7 +48,6 @@ def test_alone_it_adds_its_components_and_nothing_else() -> None:
 @pytest.mark.parametrize("order", [700, None])
 def test_a_place_given_by_class_stays(order: int | None) -> None:
     given = {
-        "EXTENSIONS": {NearDupExtension: order},
         "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
