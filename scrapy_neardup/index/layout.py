@@ -67,7 +67,7 @@ OF_TEXTS = "}:texts:"  # in the keys of texts, which a store may keep apart beca
 class Span(NamedTuple):
     """A key that has what came within some time, with the first second of that time and the seconds that it lasts.
 
-    An *overflow* has the postings of a generation since this was crowded.
+    An *overflow* has the postings that came after its generation was crowded.
     """
 
     name: str

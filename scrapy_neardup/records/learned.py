@@ -33,7 +33,7 @@ _PRIOR_DOCUMENTS = 1000  # before anything is learned all features weigh alike
 class LearnedEntries(NamedTuple):
     """What is learned of a source, packed by ``evidence.source_boilerplate``, the newest last.
 
-    Of a language it is a mean vector, packed by ``evidence.vectors`` as the only document.
+    For a language ``documents`` has only its mean vector, packed by ``evidence.vectors``.
     """
 
     lines: tuple[bytes, ...] = ()  # that are boilerplate; at most MOST_LINES

@@ -1,4 +1,4 @@
-"""Pack named fields into bytes, as of documents, members and counters of stories, and claims."""
+"""Pack named fields of documents, members, counters of stories and claims into bytes."""
 
 import struct
 from collections.abc import Iterable, Mapping

@@ -98,7 +98,7 @@ async def test_damaged_counters_of_a_story_cost_one_warning(
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a story is damaged" in warning.getMessage()
     await overwrite_all(index, "story", "counts", StoryCounters(joined=2**32 - 1).pack())
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="damaged"):
         await joined(index, join("another", 62, "another.example"))
 
 

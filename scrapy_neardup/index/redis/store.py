@@ -43,8 +43,10 @@ _MENDS = {
     "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
 }
 
+# Errors of a server or connection; a RuntimeError is of a closed event loop.
+_EXPLAINED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError, RuntimeError)
 # Words in errors about damaged data: the store works, and only some documents are affected.
-_DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
+_DAMAGE = ("attempt to", "bad argument", "data string too short", "format requires", "not an integer")
 
 _OWN_KEY = re.compile(r"{neardup:\S+")
 _AT_ONCE = 500
@@ -94,8 +96,7 @@ class RedisStore(Store):
                 if not CLUSTER.fullmatch(self.url):
                     return await step(self.client)
                 return await self._ask_cluster(self.client, step)
-        # Any other error in a step is a bug, and no fault of the server.
-        except (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError) as error:
+        except _EXPLAINED as error:  # any other error in a step is a bug, and no fault of the server
             raise self.explained(error) from error
 
     async def _ask_cluster(self, client: "RedisClient", step: Callable[[Client], Awaitable[R]]) -> R:
@@ -133,7 +134,7 @@ class RedisClient(Client):
                     pipeline.execute_command(*_command(calls[number], script))
                 try:
                     answered = await pipeline.execute(raise_on_error=False)
-                except (RuntimeError, ValueError) as error:  # of an event loop or parser that meets a broken connection
+                except (RuntimeError, ValueError) as error:  # of an event loop or a parser: the connection is broken
                     raise exceptions.ConnectionError(f"{type(error).__name__}: {error}") from error
                 for number, answer in zip(missing, answered, strict=True):
                     found[number] = answer
