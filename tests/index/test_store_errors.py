@@ -17,7 +17,6 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker
 from scrapy_neardup.index.redis.store import RedisStore
-from scrapy_neardup.index.store import Call
 from scrapy_neardup.settings import NearDupSettings
 
 TEXT = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -117,7 +116,7 @@ def test_the_client_of_a_loop_that_was_closed_has_lost_its_store(redis_server: R
     store = RedisStore(redis_server.url)
     asyncio.run(store.open("key"))
     with pytest.raises(StoreUnavailable, match="loop is closed"):
-        asyncio.run(store.ask(lambda client: client.send([Call("EXISTS", "key")])))
+        asyncio.run(store.ask(lambda client: client.names("key")))
 
 
 async def test_a_store_that_was_away_at_the_start_is_used_once_it_is_there(
