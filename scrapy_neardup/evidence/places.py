@@ -74,12 +74,6 @@ class Place(NamedTuple):
         return len(self.gone) == len(self.came) <= SHORT
 
     @property
-    def is_opposite(self) -> bool:
-        """Return whether a word became its opposite, such as "before" and "after"."""
-        sides = (said_in([*side, *self.behind], "") for side in (self.gone, self.came))
-        return self.size <= 2 and bool(differing(*sides))
-
-    @property
     def is_other_bound(self) -> bool:
         """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
         words = (*self.gone, *self.came)
@@ -92,12 +86,14 @@ class Place(NamedTuple):
     @property
     def has_another_sense(self) -> bool:
         """Return whether a small word changes what is said: an opposite, a bound, or "former"."""
-        return self.is_qualified or self.is_opposite or self.is_other_bound
+        sides = (said_in([*side, *self.behind], "") for side in (self.gone, self.came))
+        is_opposite = self.size <= 2 and bool(differing(*sides))  # "before", "after"
+        return is_opposite or self.is_qualified or self.is_other_bound
 
     def is_content(self, *, is_alone: bool) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out.
 
-        In a sentence that is otherwise equal, all words count but articles: "an unverified video", "a video".
+        In a sentence that is otherwise equal, all words count but "a" and "one": "an unverified video", "a video".
         """
         if self.is_only or is_alone:
             return any(each.text not in ARTICLES for each in (*self.gone, *self.came))

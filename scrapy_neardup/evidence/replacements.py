@@ -1,5 +1,6 @@
 """Which of the words that differ between two partners of an alignment change what is said."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -20,8 +21,10 @@ from scrapy_neardup.evidence.tokens import (
     is_unspaced,
     say_nothing,
 )
-from scrapy_neardup.evidence.value_words import said_by, said_in
+from scrapy_neardup.evidence.value_words import differing, said_by, said_in
 
+# A letter or a Roman numeral in the place of another one: "hepatitis A", "hepatitis B". Some letters are words.
+_OTHER_LETTER = re.compile("(?!(?:[aeioukswyz] ?){2}$)[a-z] [a-z]|[ivx]{2,} [ivx]{2,}")
 _SHARES = {
     "1/2": "half",
     "50%": "half",
@@ -52,6 +55,8 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
+    if place.is_swap and _OTHER_LETTER.fullmatch(" ".join(each.text for each in (*place.gone, *place.came))):
+        return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
     is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
     if is_one_share or not (place.is_content(is_alone=is_alone) or article_for_number(place.came, place.gone)):
         return [], len(place.came)
@@ -83,20 +88,14 @@ def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_
 
     In a sentence with other words, a name that the old text has elsewhere ``may_be_known``: "Lund" for "the mayor".
     """
-    olds, news = map(_said, (gone, came))
+    olds, news = ([each for each in _of_kind(side, "name", "word") if each.says] for side in (gone, came))
     names_old, names_new = (_of_kind(side, "name") for side in (olds, news))
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
-    # What happened to people: "injured" in the place of "dead".
-    fates, others = ({each.value for each in said_in(side, "") if each.of == "fate"} for side in (olds, news))
-    if fates and others not in (set(), fates):
+    if "fate" in differing(said_in(olds, ""), said_in(news, "")):  # "injured" in the place of "dead"
         return Difference("word", printed_words(olds), printed_words(news))
     return None
-
-
-def _said(tokens: Sequence[Token]) -> list[Token]:
-    return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
 def _edited(place: Place, has: Has) -> Difference | None:
@@ -126,13 +125,13 @@ def _only_tell(place: Place) -> bool:
 def _is_day(place: Place, gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a day came in the place of a word such as "today", or a date behind its weekday."""
     is_behind_day = not place.gone and place.before is not None and place.before.kind == "time"
-    is_today = len(gone) == 1 and say_nothing(gone)
-    return (is_behind_day or is_today) and all(each.kind == "time" for each in came)
+    return (is_behind_day or (len(gone) == 1 and say_nothing(gone))) and all(each.kind == "time" for each in came)
 
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
-    are_hedges = ABOUT.issuperset(each.text for each in (*olds, *news))
+    is_beside_number = any(place.numbers) or (bool(olds) and bool(news))  # not "almost killed", "killed"
+    are_hedges = is_beside_number and ABOUT.issuperset(each.text for each in (*olds, *news))
     are_hedges |= bool(news) and INDEFINITE.issuperset(each.text for each in news)
     words = [[each.text for each in side] for side in (olds, news)]
     are_one = are_synonyms(*words) or ABOUT.issuperset(map("".join, words))

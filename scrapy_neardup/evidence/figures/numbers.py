@@ -42,18 +42,18 @@ _LETTERS = (
 _IDEOGRAPHS = re.compile(f"[{IDEOGRAPHS}]")
 _SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))  # of currencies
 _WITH_LETTERS = re.compile(
-    r"(?<![0-9])([0-9]{1,3}(?: [0-9]{3}){1,4}|[0-9]+(?:[.,-][0-9]+){0,4})( ?)([^\W\d_]{1,4})(?!\w)"
+    r"([0-9](?<![0-9].)(?:[0-9]{0,2}(?: [0-9]{3}){1,4}|[0-9]*(?:[.,-][0-9]+){0,4}))( ?)([^\W\d_]{1,4})(?!\w)"
 )
 _MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")  # "N20M", but not "p 20M"
 _MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
 _MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
-_SCALES_WITH_STOP = {"mil": "mln", "Mil": "mln"}  # in Czech; without a stop it is a thousand
+_SCALES_WITH_STOP = {"mil": "mln"}  # in Czech; without a stop it is a thousand
 _SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
 _IS_CODE = re.compile(
     r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-ZАБГДЕЖ](?![\w-])"
 ).match  # "30C" and "20W" are measures
 # A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
-_STOP = re.compile(rf"(?<=(\w)) ([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
+_STOP = re.compile(rf" (?<=(\w) )([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
 _LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
@@ -120,8 +120,7 @@ def with_scales(text: str) -> str:
     sentence goes on, else a line ends there. Capitals are needed to tell, so ``casefold`` the text afterwards.
     """
     has_capitals = not text.islower()
-    with_words = _WITH_LETTERS.sub(_with_word, text)
-    return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), with_words)
+    return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), _WITH_LETTERS.sub(_with_word, text))
 
 
 def printed_numbers(text: str) -> dict[str, str]:
@@ -134,7 +133,8 @@ def _with_word(found: re.Match[str]) -> str:
     number, space, letters = found.groups()
     word = letters.casefold()
     scale = letters * (word in all_languages().scales)
-    is_scale = f"{space}{letters}" == "k" or (letters in "KMB" and not number.isdigit())
+    is_thousand = letters == "K" and len(number) > 1 and number != "10"  # not "4K", "10K"
+    is_scale = is_thousand or f"{space}{letters}" in ("k", " K") or (letters in "KMB" and not number.isdigit())
     if word in _SCALE_LETTERS and (is_scale or _is_of_money(found)):
         scale = _SCALE_LETTERS[word]
     if scale:
@@ -161,11 +161,12 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
         return stop[0]
     is_of_number = behind.casefold() in CURRENCIES
     if between:
+        is_of_number |= has_capitals and behind[0].islower()
         is_of_number &= between.casefold() in scales
     elif has_capitals:
         is_of_number |= behind[0].islower()
     if is_of_number:
-        return f" {_SCALES_WITH_STOP.get(word, word)} "
+        return f" {_SCALES_WITH_STOP.get(word.casefold(), word)} "
     if last.isdigit():
         return f" {word}.\n"
     return stop[0]
@@ -227,7 +228,7 @@ def _with_fraction(
     is_one = times == Decimal("0.5") or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
     if start == first or not is_one or any(len(each) > 2 or not each.isalpha() for each in between):
         return first, value
-    if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit():
+    if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit() and len(numbers[-1][2]) < 3:
         start, _, count, _ = numbers.pop()
         times *= Decimal(count)
     return start, format((times * Decimal(value)).normalize(), "f")
@@ -285,7 +286,7 @@ def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
     """Return what the words behind a number multiply it by: 10^9 for "mil millones". "12 mi" are miles."""
     scales = all_languages().scales
     scale = 1
-    if tokens[end] == "mi" and tokens[first - 1] not in CURRENCIES:
+    if tokens[end] == "mi" and tokens[end + 1] != "de" and tokens[first - 1] not in CURRENCIES:
         return scale, end
     if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
         end += 1

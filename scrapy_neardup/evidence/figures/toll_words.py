@@ -14,6 +14,8 @@ _YEAR = "(?:19|20)[0-9]{2}"
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _TOGETHER = 24  # phrases that are looked for by one pattern, before each is by its own
 _WITHOUT_SPACES = ("zh", "ja", "th")
+# Behind such a word another clause begins: "is preparing to search after 12 people were killed".
+_THEN = "after|nachdem|nadat|efter|etter|apres|despues|tras|dopo|depois|apos|dupa|после|після|nakon|након|setelah"
 _AHEAD = {"ar": "(?:[وفب]?ال|[وفب])?", **dict.fromkeys(_WITHOUT_SPACES, "*")}  # of a word of harm
 # The numbers for which words stand, see ``stated_numbers``.
 MARKS = {"xxnone": "0", "xxfirst": "1", "xxanother": "1", "xxone": "1"}
@@ -89,7 +91,7 @@ def cues_of(language: str) -> Cues:
         f"|{_YEAR}(?:[^ ,.]{{0,5}} ){{0,2}}(?:{since})(?=.*xxfirst)",
         "old": f"{words.get('old', '(?!)')}|{words.get('wrong', '(?!)')}",
         # In one clause: "30 people probably died". Such a word may have a comma behind it.
-        "unsure": f"(?:{unsure})(?: ,)?(?: [^ ,#]+)* #|# (?:[^ ,#]+ )*?(?:{unsure})",
+        "unsure": f"(?:{unsure})(?: ,)?(?: (?!(?:{_THEN}) )[^ ,#]+)* #|# (?:[^ ,#]+ )*?(?:{unsure})",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
