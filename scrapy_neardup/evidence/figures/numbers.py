@@ -115,8 +115,8 @@ _LONGEST = 15  # digits of a number that is added to a million
 def with_scales(text: str) -> str:
     """Return a folded text with words for letters that are scales.
 
-    They are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M". Elsewhere a capital is of a
-    code, and its number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
+    They are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M"; "k" and "K" of more than one
+    digit are always. Elsewhere a capital is of a code, and its number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
     sentence goes on, else a line ends there. Capitals are needed to tell, so ``casefold`` the text afterwards.
     """
     has_capitals = not text.islower()
