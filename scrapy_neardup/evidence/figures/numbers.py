@@ -115,9 +115,10 @@ _LONGEST = 15  # digits of a number that is added to a million
 def with_scales(text: str) -> str:
     """Return a folded text with words for letters that are scales.
 
-    They are scales beside a currency and behind a fraction: "$20K", "5M euros", "7.7M"; "k" and "K" of more than one
-    digit are always. Elsewhere a capital is of a code, and its number counts nothing: "flat 12B" -> "flat BB12". The full stop behind a scale is left out if the
-    sentence goes on, else a line ends there. Capitals are needed to tell, so ``casefold`` the text afterwards.
+    They are scales beside a currency and behind a fraction, and so is K behind more than one digit: "$20K", "5M euros",
+    "7.7M", "20K people". Elsewhere a capital is of a code, and its number counts nothing: "flat 12B" -> "flat BB12".
+    The full stop behind a scale is left out if the sentence goes on, else a line ends there. Capitals are needed to
+    tell, so ``casefold`` the text afterwards.
     """
     has_capitals = not text.islower()
     return _STOP.sub(lambda stop: _without_stop(stop, has_capitals=has_capitals), _WITH_LETTERS.sub(_with_word, text))
