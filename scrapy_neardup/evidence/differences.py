@@ -277,8 +277,9 @@ def _contraries(places: Sequence[Place]) -> list[Difference]:
     """Return what differs if all places are seen together: "opens to guests tomorrow", "opens today to guests"."""
     gone = [*chain.from_iterable(each.gone for each in places)]
     came = [*chain.from_iterable(each.came for each in places)]
-    found = Difference("word", printed_words(gone), printed_words(came), is_alone=True)
-    return [found] * bool(differing(said_in(gone, ""), said_in(came, "")))
+    if not differing(said_in(gone, ""), said_in(came, "")):
+        return []
+    return [Difference("word", printed_words(gone), printed_words(came), is_alone=True)]
 
 
 def _is_value(place: Place, gone: int, came: int) -> bool:
