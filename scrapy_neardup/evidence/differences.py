@@ -2,8 +2,8 @@
 
 A figure in any form, a date or a time, a code, a name, a quantity word or a negation is content. Spellings, typing
 errors, inflection, two spellings of one name and the words with which a paper says the same are wording. In a sentence
-that is otherwise equal, any other word is content too, unless both are spelled alike. If nothing else in the text is
-reworded, words that are spelled alike are content too: no list knows all words that change the news.
+that is otherwise equal, any other word is content too, unless both are spelled alike. If no other sentence says
+anything else, words that are spelled alike are content too: no list knows all words that change the news.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +28,8 @@ from scrapy_neardup.evidence.value_words import differing, said_in
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
 
-NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
-HALF = 0.5  # the same share, for a few words in the place of a few
+NEAR = 0.7  # share of a sentence that is equal: then words in two places may together say the contrary
+HALF = 0.5  # the same share: then words in the one place that differs count
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
@@ -86,7 +86,7 @@ class Comparison:
         # First the titles, because a sentence of the text may count another thing.
         of_titles = [each for each in align(self._read[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
         self._aligned = of_titles + align(self._read, olds)[len(of_titles) :]
-        self._known = BothTexts(new, old, self._aligned[bool(new.title) :])
+        self._known = BothTexts(new, old)
         self._compared: dict[int, Sentence] = {}  # those that were asked for
         body = olds[bool(old.title) :]
         self.old_words = sum(len(each.tokens) for each in body)
@@ -95,10 +95,10 @@ class Comparison:
 
     def _at(self, number: int) -> Sentence:
         if number not in self._compared:
-            self._compared[number] = self._compare(number)
+            self._compared[number] = self._compare(number, is_only=self._has_one_edit)
         return self._compared[number]
 
-    def _compare(self, number: int) -> Sentence:
+    def _compare(self, number: int, *, is_only: bool) -> Sentence:
         each = self._aligned[number]
         is_title = self._has_title and number == 0
         above = self._read[max(0, number - 1)]
@@ -109,7 +109,22 @@ class Comparison:
             return Sentence(each.text, "", 0, 0)
         if each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
             return Sentence(each.text, each.partner, each.words, each.words, is_title=is_title)
-        return _compared(each, self._known, number, is_title=is_title)
+        return _compared(each, self._known, number, is_title=is_title, is_only=is_only)
+
+    @cached_property
+    def _has_one_edit(self) -> bool:
+        """Return whether at most one sentence is reworded, or two between which something moved.
+
+        Sentences that say the same also if each of their words counts are not reworded.
+        """
+        reworded = (
+            each.partner
+            for number, each in enumerate(self._aligned)
+            if number >= self._has_title
+            if each.partner and not each.is_equal and self._compare(number, is_only=True).differs
+        )
+        shortest, *others = sorted(islice(reworded, 3), key=len) or [""]
+        return not others or (len(others) == 1 and shortest in others[0])
 
     @property
     def sentences(self) -> Iterator[Sentence]:
@@ -215,7 +230,7 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
     return new != old and (kinds <= FIRM or "negation" in kinds)
 
 
-def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool) -> Sentence:
+def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool, is_only: bool) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none."""
     is_asked = not is_title and may_be_of_page(aligned)
     if not (aligned.partner or is_asked or is_title):
@@ -225,7 +240,7 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
         old = tokens_of(aligned.partner, known.language, known.names)
-        found = find_places(new, old, known.language, is_only=known.has_one_edit, has_names=bool(known.names))
+        found = find_places(new, old, known.language, is_only=is_only, has_names=bool(known.names))
         if found[1]:
             return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
     # Of a title only this counts; any other sentence that the old text does not have is new as a whole.
@@ -250,7 +265,7 @@ def _partners(
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
-    if may_have_dateline and places and places[0].is_dateline:
+    if may_have_dateline and places and places[0].is_dateline and places[0].came[:1] == [*new[:1]]:
         held += len(places.pop(0).came)
     numbers = _count_firm(places)
     found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
@@ -303,9 +318,7 @@ def _is_partner_by_accident(
 def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
     """Return whether the sentences, of which a share is equal, differ in one place only."""
     is_one = len(places) == 1 and not has_moved
-    is_only = any(each.is_only for each in places)
-    is_like = is_only or all(each.size <= SHORT for each in places)
-    return bool(places) and (is_one or is_only) and equal >= (HALF if is_like else NEAR)
+    return (is_one or any(each.is_only for each in places)) and equal >= HALF
 
 
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:

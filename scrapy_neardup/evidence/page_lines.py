@@ -39,16 +39,9 @@ def words_of(text: str) -> frozenset[str]:
 
 
 class BothTexts:
-    """What is looked up in the old text as a whole, and of both texts.
+    """What is looked up in the old text as a whole, and of both texts."""
 
-    ``aligned`` are the sentences of the new text, without its title. ``has_one_edit`` says that at most one of them is
-    reworded, or two that have words of one partner, because something moved from one to the other.
-    """
-
-    def __init__(self, new: Side, old: Side, aligned: Sequence[Aligned]) -> None:
-        partners = [each.partner for each in aligned if each.partner and not each.is_equal]
-        shortest, *others = sorted(partners, key=len) or [""]
-        self.has_one_edit = not others or (len(others) == 1 and shortest in others[0])
+    def __init__(self, new: Side, old: Side) -> None:
         self._old_language = old.language
         self._text = f"{old.title}\n{old.text}"
         self.language = new.language

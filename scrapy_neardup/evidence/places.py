@@ -117,8 +117,8 @@ def find_places(
         return [], 0, False
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
     may_be_names = not has_names or any(each.kind == "name" for each in new)
-    swap = _swap(operations, new, old, language, may_be_names=may_be_names)
-    if swap and (is_only or all(any(each.kind in (*FIRM, "name") for each in side) for side in (swap.gone, swap.came))):
+    swap = _swap(operations, new, old, language, is_only=is_only, may_be_names=may_be_names)
+    if swap:
         return [swap] * bool(swap.gone), len(new) - len(swap.came), False
     moved = Counter[tuple[str, ...]]() if is_only else _moved(operations, new, old)
     places = _places(operations, moved, new, old, is_only=is_only)
@@ -160,11 +160,18 @@ def _of_one_sentence(gone: list[Token], came: Sequence[Token], *, is_last: bool)
 
 
 def _swap(
-    operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token], language: str, *, may_be_names: bool
+    operations: Sequence[_Operation],
+    new: Sequence[Token],
+    old: Sequence[Token],
+    language: str,
+    *,
+    is_only: bool,
+    may_be_names: bool,
 ) -> Place | None:
     """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A".
 
-    Nothing does if only "and" stands between them.
+    Nothing does if only "and" stands between them. If other sentences are reworded too, a word or two between them may
+    only be a verb, around which the parts of a sentence turn: "Now they open", in German "They open now".
     """
     if len(operations) < 2 or len(new) != len(old):
         return None
@@ -176,10 +183,14 @@ def _swap(
     a, b = next(found, (0, 0))
     between = olds[a:-b]
     # Not "said Lund", "Lund said", and not "open soon", "soon open".
-    is_of_two = len(olds) == 2 and all(each.says for each in gone) and may_be_names
-    if a and (is_of_two or not CONJUNCTIONS.get(language, frozenset()).issuperset(between)):
-        return Place(list(gone[:a]), list(came[:b]), before=None, is_only=True)
-    return Place([], [], before=None, is_only=True) if between else None
+    is_of_two = a > 0 and len(olds) == 2 and all(each.says for each in gone) and may_be_names
+    if not (is_of_two or between):
+        return None
+    sides = list(gone[:a]), list(came[:b])
+    if not is_of_two and CONJUNCTIONS.get(language, frozenset()).issuperset(between):
+        sides = [], []
+    is_sure = len(between) >= SHORT or all(any(each.kind in (*FIRM, "name") for each in side) for side in sides)
+    return Place(*sides, before=None, is_only=True) if is_only or is_sure else None
 
 
 def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:

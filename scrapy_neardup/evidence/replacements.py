@@ -55,8 +55,10 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    if place.is_swap and _OTHER_LETTER.fullmatch(" ".join(each.text for each in (*place.gone, *place.came))):
-        return [Difference("code", place.gone[0].printed, place.came[0].printed)], 0
+    pairs = zip(place.gone, place.came, strict=True) if place.is_swap else ()
+    for old, new in pairs:
+        if _OTHER_LETTER.fullmatch(f"{old.text} {new.text}"):
+            return [Difference("code", old.printed, new.printed)], 0
     is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
     if is_one_share or not (place.is_content(is_alone=is_alone) or article_for_number(place.came, place.gone)):
         return [], len(place.came)
@@ -117,8 +119,9 @@ def _only_tell(place: Place) -> bool:
     gone, came = ([each for each in side if each.text not in FUNCTION_WORDS] for side in (place.gone, place.came))
     if not (gone or came):
         return not place.came and (place.before is None or not place.gone)
-    if not place.came:
-        return any(each.text in SAY_NOTHING for each in gone)
+    if not place.came:  # not "what it said were", which makes a claim a fact
+        is_apart = place.before is None or place.before.text in SAY_NOTHING or place.gone[-1].closes
+        return is_apart and any(each.text in SAY_NOTHING for each in gone)
     return _is_day(place, gone, came) or (say_nothing(gone) and say_nothing(came))
 
 
