@@ -193,7 +193,7 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops_now(adapter, verdict):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
-        if not tag_item(adapter, verdict, self.settings.fields):
+        if not tag_item(adapter, verdict):
             self.summary.miss_tags(item)
         return item
 
@@ -341,7 +341,7 @@ class NearDupPipeline(Component):
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
         if verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
-            row = dropped_row(adapter, tags_of(verdict, self.settings.fields))
+            row = dropped_row(adapter, tags_of(verdict))
             if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
                 return False
         self.count("dropped")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from scrapy_neardup.document import HOUR, TAGS
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.sources import names_of, platform_of
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import values
@@ -218,13 +218,6 @@ class NearDupSettings:
         means all.""",
     )
 
-    fields: dict[str, str] = setting(
-        {tag: tag for tag in TAGS},
-        values.field_names,
-        """Which tags an item gets. A list selects tags; a mapping selects and renames them, such as
-        ``{"neardup_status": "dup"}``.""",
-    )
-
     extractor: str | None = setting(
         "trafilatura",
         values.optional(values.matching(r"[\w.]+", "the name or import path of an extractor, or None")),
@@ -381,7 +374,7 @@ class NearDupSettings:
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
-                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
+                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1, 0.75)
                 meant = "".join(f"; is it {PREFIX}{each}?" for each in near)
                 raise SettingsError(name, hide_text(values[name]), f"no such setting{meant}")
         given = {each.name: checked(each, name, values[name]) for name, each in known.items() if name in values}

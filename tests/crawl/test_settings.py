@@ -36,7 +36,6 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_MIN_WORDS": [0, 10_001, None],
     "NEARDUP_ITEM_FIELDS": [5, "body", ["text"], {"text": 5}, {"body": "text"}],
     "NEARDUP_ITEM_CLASSES": [5, [5], "no.such.Item", ["news.Item"], ["scrapy_neardup.signals.document_checked"]],
-    "NEARDUP_FIELDS": [[], {}, ["status"], {"neardup_status": ""}, {"neardup_status": "x", "neardup_kind": "x"}, 5],
     "NEARDUP_EXTRACTOR": ["", "goose", ".a.b", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b"],
     "NEARDUP_EXTRACT_WORKERS": [0, 257, 1.5, "all", True, None],
     "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
@@ -137,7 +136,6 @@ def test_a_misspelt_name_is_told_the_right_one() -> None:
         ("NEARDUP_WINDOW", "7200", 7200),
         ("NEARDUP_DROP_SHARE", "0.75", 0.75),
         ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "40"}', {"threshold": 0.75, "bands": 40}),
-        ("NEARDUP_FIELDS", "neardup_status, neardup_kind", {name: name for name in ("neardup_status", "neardup_kind")}),
         ("NEARDUP_ITEM_CLASSES", "a.B, c.D", ("a.B", "c.D")),
     ],
 )
