@@ -18,7 +18,6 @@ PREFIX = "NEARDUP_"
 
 Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
-Scope = Literal["all", "same-source", "cross-source"]
 
 # The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory.
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
@@ -164,13 +163,6 @@ class NearDupSettings:
         """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``. See
         docs/choosing-a-preset.md#parameters. On the command line give JSON: ``-s 'NEARDUP_PRESET_OPTIONS={"threshold":
         0.5}'``.""",
-    )
-
-    scope: Scope = setting(
-        "all",
-        values.one_of(*get_args(Scope)),
-        """With ``'same-source'`` a document is compared only with documents of its own source, with ``'cross-source'``
-        only with others. A page that comes again under its url is always recognised.""",
     )
 
     keep_updates: bool = setting(

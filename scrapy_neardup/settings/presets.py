@@ -49,9 +49,7 @@ class Preset:
     event_rule: str = "sources"
     seed: int = 1
 
-    def config(
-        self, *, by_source: bool = False, records: tuple[int, ...] = (), embedder: str = "", extractor: str = ""
-    ) -> str:
+    def config(self, *, records: tuple[int, ...] = (), embedder: str = "", extractor: str = "") -> str:
         """Return a hash, 8 hexadecimal digits, of all parameters that change a fingerprint.
 
         It is part of every key of a store. ``records`` are the versions of what the store keeps, so that two versions
@@ -61,7 +59,6 @@ class Preset:
         decisive = {
             **{name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS},
             "normaliser": NORMALISER,
-            "by_source": by_source,
             "records": records,
             "embedder": embedder,
             "extractor": extractor,

@@ -31,7 +31,6 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_WINDOW": [0, 3600, -1, "a day", 1e9, True, None, float("nan")],
     "NEARDUP_PRESET": ["best", None],
     "NEARDUP_PRESET_OPTIONS": [None, 5, "threshold", "{", [0.5], {5: 1}],
-    "NEARDUP_SCOPE": ["source", None],
     "NEARDUP_KEEP_UPDATES": ["often"],
     "NEARDUP_MIN_WORDS": [0, 10_001, None],
     "NEARDUP_ITEM_FIELDS": [5, "body", ["text"], {"text": 5}, {"body": "text"}],

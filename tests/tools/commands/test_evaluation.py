@@ -217,12 +217,6 @@ async def test_a_wall_is_named_and_not_the_proof_before_it() -> None:
     assert "one source has the text under titles without a common word" in comparison.why
 
 
-async def test_a_scope_that_excludes_the_pair_is_named() -> None:
-    copies = [document(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
-    comparison = await compare(*copies, NearDupSettings(scope="same-source"))
-    assert comparison.why[-1] == "NEARDUP_SCOPE = same-source allows no match of two sources"
-
-
 Neardup = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
