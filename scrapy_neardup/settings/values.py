@@ -262,10 +262,6 @@ def checked(each: Field[Any], name: str, value: Any) -> Any:
 
 
 PRESET_OPTIONS: dict[str, Check] = {
-    "num_perm": number(int, 5, 512),
-    "bands": number(int, 1, 256),
-    "shingle_words": number(int, 1, 20),
-    "shingle_characters": number(int, 1, 50),
     "threshold": number(float, 0.05, 1),
     "related_threshold": number(float, 0.01, 1),
     "topic_threshold": number(float, 0.05, 1),
