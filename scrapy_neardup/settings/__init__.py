@@ -196,10 +196,9 @@ class NearDupSettings:
           clearly in another language, that one counts.
         - ``section``: such as ``Sports``; default: what the page says, or its url.
         - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
-        - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601, RFC 822 or
-          another English form; default: the time of the check. Without a zone it is UTC. A zone that may mean several
-          offsets, such as IST, is wrong. A wrong time, or one in the future, counts as now. See
-          docs/howto/publication-time.md.
+        - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601 or
+          RFC 822; default: the time of the check. Without a zone it is UTC. A wrong time, or one in the future, counts
+          as now. See docs/howto/publication-time.md.
         """,
     )
 
