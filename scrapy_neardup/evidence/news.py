@@ -189,7 +189,7 @@ def news_among(
     """
     known = set(told)
     least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
-    needed = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
+    least_weight = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
@@ -197,7 +197,7 @@ def news_among(
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
-            at: _score(sentences[at], codes, known, about, language, needed, is_first=not at)
+            at: _score(sentences[at], codes, known, about, language, least_weight, is_first=not at)
             + _ANOTHER_VALUE * (at in of_value)
             for at, codes in left.items()
         }
@@ -273,20 +273,20 @@ def _score(
     known: set[int],
     about: set[int],
     language: str,
-    needed: int,
+    least_weight: int,
     *,
     is_first: bool,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
-    The new terms of a sentence of a report must have the weight ``needed``, and its title must be new: it may say in
-    other words what was told, above all if the story has told its figures.
+    The new terms of a sentence of a report must have the weight ``least_weight``, which is 0 for a version, and its
+    title must be new: it may say in other words what was told, above all if the story has told its figures.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     numbers = _new_figures(codes, ())
     figures = numbers - known
-    has_told_figures = needed > 0 and not figures and len(numbers) > 1
+    has_told_figures = least_weight > 0 and not figures and len(numbers) > 1
     repeats = weights.keys() & about
     of_title = new.keys() & about
     weight = sum(new.values())
@@ -294,10 +294,10 @@ def _score(
         return 0.0
     if len(new.keys() - figures) < _LEAST_SHARE * len(weights):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
-    elif needed and (
+    elif least_weight and (
         len(about - known) < _FEWEST_NEW
         or (len(of_title) < _FEWEST_NEW and not is_first)
-        or weight + _OF_TITLE * len(of_title) < needed
+        or weight + _OF_TITLE * len(of_title) < least_weight
     ):
         return 0.0
     else:
