@@ -175,8 +175,8 @@ def _number_or_moment(text: str) -> float | datetime:
     if not _ISO.fullmatch(text):
         raise ValueError
     # Most databases write a space instead of the T, and some a space before the zone.
-    written = text.replace(" ", "T", 1).replace(" ", "").replace("UTC", "Z").replace("GMT", "Z")
-    moment: datetime = isoparse(written)
+    written = re.sub(" ?(?:UTC|GMT)$", "Z", text).replace(" ", "T", 1)
+    moment: datetime = isoparse(re.sub(r" (?=[+Z-]\S*$)", "", written))
     return moment
 
 

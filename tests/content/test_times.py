@@ -66,6 +66,7 @@ def test_the_name_of_a_zone_that_may_mean_several_is_refused(form: str, zone: st
         "May 1, 2026 7:00 a.m. EST",
         "Sun Mar  1 12:00:00 2026",
         "10:00",
+        "2026-03-01 12:00 - 14:00",
         "May 2020",
         "Monday",
         "25 May",
