@@ -17,7 +17,7 @@ from scrapy_neardup.text.words import count_words
 Extractor = Callable[[str, str], str]
 
 # Version of ``whole_text.py``. It is part of the configuration in the keys of a store: raise it if texts change.
-REPAIRS = 2
+REPAIRS = 1
 # A larger page is not extracted.
 MOST_HTML_BYTES = 5_000_000
 THIN_WORDS = 100

@@ -9,6 +9,7 @@ from html import unescape
 from typing import NamedTuple
 
 from scrapy_neardup.content.head import linked_data
+from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import count_words
@@ -21,6 +22,14 @@ _STRUCK = re.compile(
     r"[^<]{0,2000}(?:<(?!/?(?:\1|\2)\b)[^<]{0,2000}){0,20}</(?:\1|\2)\s*>",
     re.IGNORECASE,
 )
+
+# Letters that a theme prints large
+
+_CAP = re.compile(r"^[^\w\s]{0,3}([^\W\d_])(\s+)([^\W\d_]{1,40})", re.MULTILINE)
+_CAPS_WITHIN = 20_000  # characters of a text
+_MOST_CAPS = 5  # paragraphs that begin with a single letter
+_BEFORE_CAP = re.compile(r"<\w+([^<>]{0,300})>(?:[^\w<>]|&\w{1,9};){0,4}$")
+_WORDS_OF_ONE_LETTER = frozenset("aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі")  # each in some language
 
 # Paragraphs between the headline and the text
 
@@ -71,7 +80,7 @@ class _Block(NamedTuple):
 
 
 def whole_text(html: str, extract: Callable[[str], str]) -> str:
-    """Return the text that an extractor finds in a page, with its lead, and with nothing struck out.
+    """Return the text that an extractor finds in a page, with its lead, with whole words, and with nothing struck out.
 
     What stands above the first headline is left as it is.
     """
@@ -79,6 +88,10 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
     start = headline.start() if headline else 0
     html = without_struck_text(html, start)
     text = extract(html)
+    # Let the large first letter of a paragraph belong to its word: "N ine" becomes "Nine".
+    for cap in reversed([*_CAP.finditer(text, 0, _CAPS_WITHIN)][:_MOST_CAPS]):
+        if _is_split(cap, text, html):
+            text = text[: cap.start(2)] + text[cap.end(2) :]
     return _with_lead(text, html, start) if headline else text
 
 
@@ -87,6 +100,21 @@ def without_struck_text(html: str, start: int = 0) -> str:
     if _STRUCK_END.search(html, start) or html.find("line-through", start) >= 0:
         return html[:start] + _STRUCK.sub("", html[start:])
     return html
+
+
+def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
+    """Decide whether a letter and the word behind it are one word, whose first letter has an element of its own."""
+    letter, _, rest = cap.groups()
+    if letter.islower() or (rest[0].isupper() and not rest.isupper()):
+        return False
+    word = fold(letter + rest).casefold()
+    is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
+    is_known = is_number or f" {letter.lower()}{rest} " in text
+    if letter.casefold() in _WORDS_OF_ONE_LETTER and not is_known:
+        return False
+    alone = re.search(rf"{letter}\s{{0,9}}</\w+>\s*(?:<[^<>]{{0,300}}>\s*){{0,9}}{rest}", html)
+    opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()]) if alone else None
+    return opened is not None and (is_known or "class" in opened[1] or "style" in opened[1])
 
 
 def _with_lead(text: str, html: str, start: int) -> str:

@@ -179,18 +179,40 @@ def test_nothing_else_is_taken_for_struck_out(html: str) -> None:
     assert without_struck_text(html) == html.replace("<s></s>", "")
 
 
+CAPS = {
+    '<p><span class="drop-cap">N</span>\nine people': "Nine people",
+    "<p><b>N</b> ine people": "Nine people",
+    '<p><span style="float: left">T</span> he storm': "The storm",
+    '<p><span class="drop-cap">О</span>\nдиннадцать человек': "Одиннадцать человек",
+    '<p><span class="drop-cap">O</span>\nnze personnes': "Onze personnes",
+    '<p><span class="dropcap">D</span>\n<span class=small-caps>OZENS OF</span> people': "DOZENS OF people",
+    '<p><span class="dropcap">A</span> man': "A man",
+    "<p><b>X</b> users": "X users",
+    '<p><span class="label">Q</span> Why did': "Q Why did",
+}
+
+
+@both
+@pytest.mark.parametrize("begin", CAPS)
+def test_a_large_first_letter_belongs_to_its_word(extract: Extract, begin: str) -> None:
+    text = extract(page(f"{begin} died when a ferry sank off Skerrow in a storm on Tuesday night, they said.</p>"))
+    assert f"\n{CAPS[begin]} died" in text
+
+
 @pytest.mark.parametrize(
     "changed",
     [
         *(LEADS[form].format(LEAD) for form in ("bold link", "deck in a section")),
         "<p><s>4</s> " + LEAD + "</p>",
+        '<p><span class="drop-cap">{}</span>\n{}' + LEAD[2:] + "</p>",
     ],
 )
 @both
 async def test_a_copy_with_another_toll_in_such_a_place_is_an_update(
     detector: NearDupDetector, extract: Extract, changed: str
 ) -> None:
-    for number, lead in enumerate((f"<p>{LEAD.format('Four')}</p>", changed.format("Nine"))):
+    new = changed.format("N", "ine") if changed.count("{}") == 2 else changed.format("Nine")
+    for number, lead in enumerate((f"<p>{LEAD.format('Four')}</p>", new)):
         url = f"https://www.paper{number}.example/ferry"
         verdict = await detector.check(detector.document(extract(page(lead)), url=url, title=HEADLINE))
     assert (verdict.status, verdict.changes) == ("update", ("dead: 4 -> 9",))

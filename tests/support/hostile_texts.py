@@ -16,6 +16,7 @@ from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.text.display import without_password
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6
+_SPLIT = "N obody was there.\n" * 100  # a text with drop caps, as an extractor finds it
 Make = Callable[[int], str]
 
 
@@ -133,7 +134,7 @@ def read(kind: Kind, given: str, sketcher: Sketcher) -> None:
     elif kind.what == "page":
         body = given.encode("utf-8", "surrogatepass")
         decode_html(body), _page_urls.of(read_head(body).canonical, "http://a.com/b")
-        whole_text(given, lambda html: PROSE)
+        whole_text(given, lambda html: _SPLIT)
     else:
         text, title = (given, "") if kind.what == "text" else (PROSE, given)
         sketcher.fingerprint(Document("00" * 8, "http://a.com/", "a.com", title, text, 0.0))
