@@ -103,12 +103,7 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     if not (selection.source_hash or selection.url_hash):
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", each.name) for each in names]
-    found = [
-        (name, key, record)
-        for name in slices
-        for key, packed in (await client.fields(name)).items()
-        if (record := read_record(packed))
-    ]
+    found = await _rows(client, slices)
     selected = {key: record.source_hash for _, key, record in found if selection.takes(record)}
     removed = [(name, key) for name, key, record in found if key in selected or record.original in selected]
     calls = list[Call | Commit]()
@@ -141,6 +136,16 @@ async def _forget(
     if name.kind == "learned" and selection.source and bytes.fromhex(name.detail) in sources:
         return [Call("UNLINK", name.name)]
     return []
+
+
+async def _rows(client: Client, slices: Iterable[str]) -> list[tuple[str, bytes, Record]]:
+    """Return the documents of these hashes of records: name of the hash, key and record."""
+    return [
+        (name, key, record)
+        for name in slices
+        for key, packed in (await client.fields(name)).items()
+        if (record := read_record(packed))
+    ]
 
 
 def _forget_members(
