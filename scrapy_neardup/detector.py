@@ -82,7 +82,6 @@ class NearDupDetector:
             self.settings.store,
             namespace=self.settings.window_namespace,
             config=self.preset.config(
-                by_source=self.sketcher.by_source,
                 records=RECORD_VERSIONS,
                 embedder=self.embedding.identity if self.embedding else "",
                 extractor=extractor_identity(self.settings.extractor),
@@ -363,7 +362,7 @@ def embedding_of(settings: NearDupSettings) -> Embedding | None:
 
 
 def sketcher_of(settings: NearDupSettings) -> Sketcher:
-    return Sketcher(settings.resolved_preset(), min_words=settings.min_words, by_source=settings.scope == "same-source")
+    return Sketcher(settings.resolved_preset(), min_words=settings.min_words)
 
 
 def judge_of(settings: NearDupSettings) -> Judge:
@@ -374,7 +373,6 @@ def judge_of(settings: NearDupSettings) -> Judge:
         preset.threshold,
         preset.related_threshold,
         preset.topic_threshold,
-        scope=settings.scope,
         drop_share=settings.drop_share,
         drops=settings.action == "drop",
         keep_texts=settings.keep_texts,

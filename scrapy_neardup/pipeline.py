@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +98,7 @@ class NearDupPipeline(Component):
         try:
             await self.detector.open()
             feed = overwritten_feed(self.crawler.settings)
-            if self._drops and feed and await self.detector.index.documents.are_any(int(time.time())):
+            if self._drops and feed and self.settings.store != "memory://":
                 logger.warning(
                     "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
                     " what is new. To keep its items, append with -o",
@@ -193,7 +192,7 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops_now(adapter, verdict):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
-        if not tag_item(adapter, verdict, self.settings.fields):
+        if not tag_item(adapter, verdict):
             self.summary.miss_tags(item)
         return item
 
@@ -341,7 +340,7 @@ class NearDupPipeline(Component):
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
         if verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
-            row = dropped_row(adapter, tags_of(verdict, self.settings.fields))
+            row = dropped_row(adapter, tags_of(verdict))
             if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
                 return False
         self.count("dropped")

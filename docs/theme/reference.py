@@ -72,7 +72,7 @@ def _setting(name: str) -> str:
     shown = f"`{default!r}`"
     if isinstance(default, bool):
         allowed = ""  # the default shows that it is True or False
-    elif name in ("FIELDS", "EVENTS_LEVELS", "EVENTS_SECTIONS"):
+    elif name in ("EVENTS_LEVELS", "EVENTS_SECTIONS"):
         shown = "all"  # what is allowed lists them
     return (
         f"### {PREFIX}{name}\n\nDefault: {shown}.{allowed}\n\n{_linked(inspect.cleandoc(found.metadata['meaning']))}\n"

@@ -7,7 +7,7 @@ import unicodedata
 from calendar import timegm
 from collections.abc import Callable, Container
 from contextlib import suppress
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timezone
 from functools import cache
 from reprlib import repr as shown
 from typing import Any
@@ -24,19 +24,10 @@ _LONGEST_TITLE = 1000  # characters
 _MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
 _YEARS = range(1970, 2107)  # a number like these is a year alone
 # Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
-_RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
-_ISO = re.compile(r"\d{4}-?(?:\d\d|W)(?:-?\d\dT)?[^A-VX-Ya-z/]*")
-_OFFSET = re.compile(r"(?:GMT|UTC)?([+-]\d\d?(?::?\d\d)?)(?:\s*\(.*\))?$")  # GMT+0200 (Central European Summer Time)
-# Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too.
-ZONE_OFFSETS = {
-    name: float(hours)
-    for name, _, hours in (
-        each.partition(":")
-        for each in "UTC:0 GMT:0 UT:0 Z:0 WET:0 CET:1 WEST:1 WAT:1 CEST:2 EET:2 CAT:2 SAST:2 EEST:3 MSK:3 EAT:3 PKT:5"
-        " WIB:7 HKT:8 WITA:8 AWST:8 JST:9 KST:9 WIT:9 ACST:9.5 AEST:10 ACDT:10.5 AEDT:11 NZST:12 NZDT:13 EST:-5 EDT:-4"
-        " MDT:-6 PDT:-7".split()
-    )
-}
+_RFC_822 = re.compile(
+    r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)(?: \(.*\))?"
+)
+_ISO = re.compile(r"\d{4}-?(?:\d\d|W)(?:-?\d\dT)?[^A-VX-Ya-z/]*(?:UTC|GMT)?")
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
@@ -137,24 +128,14 @@ class DocumentMaker:
         return min(max(given, 0.0), float(LAST_SECOND))
 
 
-class _ZoneError(ValueError):
-    """A time names a zone of several offsets, or one that nobody knows."""
-
-
 def parse_time(value: object) -> float:
     """Return Unix seconds from a number, a date, a datetime, a struct_time in UTC, or a text.
 
-    A text is ISO 8601, RFC 822, or another English form that has year, month and day. Of a list the first entry is
-    read. A time without a zone is UTC. Raise ValueError on anything else: on a year alone, on a day and a month that
-    could change places, on the name of a zone that means several offsets, and on a number of so many digits that Python
-    does not print it.
+    A text is ISO 8601 or RFC 822. Of a list the first entry is read. A time without a zone is UTC. Raise ValueError on
+    anything else: on a year alone, and on a number of so many digits that Python does not print it.
     """
     try:
         seconds = _seconds(value)
-    except _ZoneError as error:
-        raise ValueError(
-            f"{shown(value)} is not a time: {error} is no zone of one offset; write the offset, such as +05:30"
-        ) from None
     except (ValueError, OverflowError):
         raise ValueError(f"{shown(value)} is not a time: use ISO 8601, RFC 822 or Unix seconds") from None
     if not 0 <= seconds <= LAST_SECOND:
@@ -182,7 +163,7 @@ def _seconds(value: object) -> float:
 def _number_or_moment(text: str) -> float | datetime:
     from email.utils import parsedate_to_datetime
 
-    from dateutil.parser import isoparse, parse
+    from dateutil.parser import isoparse
 
     if text.isdecimal() and len(text) < 8:  # too few for a date, or for Unix seconds as a text
         raise ValueError
@@ -191,29 +172,12 @@ def _number_or_moment(text: str) -> float | datetime:
             return float(text)
     if _RFC_822.fullmatch(text):
         return parsedate_to_datetime(text)
-    if _ISO.fullmatch(text):
-        with suppress(ValueError):
-            # Most databases write a space instead of the T.
-            moment: datetime = isoparse(text.replace(" ", "T", 1))
-            return moment
-    # The text says a moment in another English form, if there is only one that it may mean.
-    text = _OFFSET.sub(r" \1", text)  # dateutil reads GMT+2 as POSIX does, two hours behind
-    # What the text does not say comes from the default. In 03/04/2020 day and month may change places.
-    first: datetime = parse(text, default=datetime(2000, 1, 1), tzinfos=_zone)
-    if first != parse(text, default=datetime(2001, 2, 2), tzinfos=_zone, dayfirst=not text[:4].isdecimal()):
+    if not _ISO.fullmatch(text):
         raise ValueError
-    return first
-
-
-def _zone(name: str | None, offset: int | None) -> timezone | None:
-    """Return the zone that dateutil found in a text, by its offset in seconds, or else by its name."""
-    if offset is not None:
-        return timezone(timedelta(seconds=offset))
-    if name is None:
-        return None
-    if name not in ZONE_OFFSETS:
-        raise _ZoneError(name)
-    return timezone(timedelta(hours=ZONE_OFFSETS[name]))
+    # Most databases write a space instead of the T, and some a space before the zone.
+    written = re.sub(" ?(?:UTC|GMT)$", "Z", text).replace(" ", "T", 1)
+    moment: datetime = isoparse(re.sub(r" (?=[+Z-]\S*$)", "", written))
+    return moment
 
 
 @cache

@@ -150,8 +150,8 @@ STATS = {
 HINTS = {
     "untagged": (
         0,
-        "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the"
-        " fields of NEARDUP_FIELDS in it",
+        "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the tags"
+        " in it",
     ),
     "no-page": (
         0,

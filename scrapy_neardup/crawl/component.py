@@ -167,25 +167,21 @@ def adapter_of(item: object) -> "ItemAdapter":
     return ItemAdapter(item)
 
 
-def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the tags that ``fields`` (tag -> field name) selects, under the names of their item fields.
-
-    A tag that does not apply is None: a CSV feed takes its columns from the first item.
-    """
-    tags = {
+def tags_of(verdict: Verdict) -> dict[str, Any]:
+    """Return the tags. One that does not apply is None: a CSV feed takes its columns from the first item."""
+    return {
         **{tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS},
         "neardup_original": verdict.original_url or verdict.original,
         "neardup_match": verdict.match_url or verdict.match,
         "neardup_changes": "; ".join(verdict.changes) or None,
         "neardup_news": "\n".join(verdict.news) or None,
     }
-    return {name: tags[tag] for tag, name in fields.items()}
 
 
-def tag_item(adapter: "ItemAdapter", verdict: Verdict, fields: Mapping[str, str]) -> bool:
+def tag_item(adapter: "ItemAdapter", verdict: Verdict) -> bool:
     """Write the tags into the fields that an item can take. Return whether it took any."""
     is_tagged = False
-    for name, tag in tags_of(verdict, fields).items():
+    for name, tag in tags_of(verdict).items():
         with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
             adapter[name] = tag
             is_tagged = True

@@ -38,7 +38,7 @@ def change_of(label: str, old: str, new: str, *, is_toll: bool = False, is_figur
     return Change(one_line(line, _LONGEST_LINE), is_toll, is_figure)
 
 
-class _Place(NamedTuple):
+class _Edit(NamedTuple):
     """Where two sentences differ, if the words before and behind are equal."""
 
     old: Sequence[Token]
@@ -60,17 +60,17 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     old, new = (tokens_of(text, language, names) for text in texts)
     rows = [[each.text for each in side] for side in (old, new)]
     start = begin_alike(*rows)
-    place = _Place(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
-    gone, came = place.sides()
-    subjects = _subjects(place, language)
+    edit = _Edit(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
+    gone, came = edit.sides()
+    subjects = _subjects(edit, language)
     is_denied = _is_denied(gone, came, language)
-    has_number = place.start > 0 and place.old[place.start - 1].kind == "number"
+    has_number = edit.start > 0 and edit.old[edit.start - 1].kind == "number"
     if subjects:
-        label = _label(sentence.text, place, has_number, language)
-        told = place.sides(before=has_number and all(each.kind != "unit" for each in (*gone, *came)))
+        label = _label(sentence.text, edit, has_number, language)
+        told = edit.sides(before=has_number and all(each.kind != "unit" for each in (*gone, *came)))
     else:
         label = ""
-        told = _told_alone(place, is_denied=is_denied)
+        told = _told_alone(edit, is_denied=is_denied)
     longest = _LONGEST * (1 + is_denied) * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
     if not told or max(map(len, told)) > longest:
         return None
@@ -79,26 +79,26 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
 
 
-def _told_alone(place: _Place, *, is_denied: bool) -> list[Sequence[Token]]:
+def _told_alone(edit: _Edit, *, is_denied: bool) -> list[Sequence[Token]]:
     """Return what is told without a label: another name, or a word beside "not" or "deputy"."""
-    gone, came = place.sides()
+    gone, came = edit.sides()
     words = [*gone, *came]
     if any(each.kind == "number" for each in words):  # "not" may be a part of "at least"
         return []
     if _are_other_names(gone, came) or (is_denied and gone and came):
         return [gone, came]
     if is_denied or (not (gone and came) and all(each.text in QUALIFIERS for each in words)):
-        return place.sides(before=not place.behind, behind=1 + is_unspaced(words[0]))
+        return edit.sides(before=not edit.behind, behind=1 + is_unspaced(words[0]))
     return []
 
 
-def _subjects(place: _Place, language: str) -> set[str]:
+def _subjects(edit: _Edit, language: str) -> set[str]:
     """Return what is said otherwise. A word of a script without spaces may reach out of its place."""
-    gone, came = place.sides()
+    gone, came = edit.sides()
     if any(each.kind == "number" for each in (*gone, *came)):
         return {"share"} if article_for_number(gone, came) or article_for_number(came, gone) else set()
     around = _WITHIN * any(map(is_unspaced, (*gone, *came)))
-    found = differing(*(said_in(side, language) for side in place.sides(around, around))) - {"agreement"}
+    found = differing(*(said_in(side, language) for side in edit.sides(around, around))) - {"agreement"}
     denials = {any(each.kind == "negation" for each in side) for side in (gone, came)}
     return found if len(denials) == 1 else found & VALUES  # "did not accept" and "rejected" say the same
 
@@ -125,12 +125,12 @@ def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     return are_names and all(ratio < _ALIKE for ratio in ratios)
 
 
-def _label(text: str, place: _Place, before: int, language: str) -> str:
+def _label(text: str, edit: _Edit, before: int, language: str) -> str:
     """Return the words before a place in its clause, or those behind it, which are asked first for a share."""
-    _, came = place.sides()
-    rows = [reversed(side[: place.start - before]) for side in (place.old, place.new)]
+    _, came = edit.sides()
+    rows = [reversed(side[: edit.start - before]) for side in (edit.old, edit.new)]
     ahead = [[*takewhile(lambda each: not each.closes, row)] for row in rows]
-    behind = [side[len(side) - place.behind :] for side in (place.old, place.new) if not came or not came[-1].closes]
+    behind = [side[len(side) - edit.behind :] for side in (edit.old, edit.new) if not came or not came[-1].closes]
     labels = [equal_words(*ahead)[::-1], equal_words(*behind) if behind else []]
     if any(each.of == "share" for each in said_in(came, language)):
         labels.reverse()

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import accumulate, chain, product
 
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.figures.figure import is_plain
+from scrapy_neardup.evidence.figures.figure import Figure, is_plain
 from scrapy_neardup.evidence.figures.number_words import (
     BEFORE_MONEY,
     UNITS,
@@ -18,7 +18,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     all_languages,
 )
 from scrapy_neardup.evidence.lead import are_background, is_quotable
-from scrapy_neardup.evidence.sentence_values import LETTERS
+from scrapy_neardup.evidence.sentence_values import LETTERS, are_equal
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import SAY_NOTHING, tokens_of
 from scrapy_neardup.text.display import one_line
@@ -67,8 +67,6 @@ _SIZE = re.compile(
 )
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
 _ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}|{_SIZE.pattern}")  # "today (25)", "($4 billion)"
-_LEAST_OTHER = Decimal("1.02")  # times as large
-_LEAST_LOST = 1000  # such a multiple has lost "thousand" or "million"
 # the weight of the terms that two sentences share
 _LEAST_SHARED = 4
 _LEAST_SHARED_OF_PLAIN = 6
@@ -146,10 +144,13 @@ def _is_recounted(
     numbers = _numbers(sentence, language)
     of_unit = min(_LEAST_SHARED, sum(weights.values()) / 2)
     return any(
-        weight >= (of_unit if unit else _LEAST_SHARED_OF_PLAIN) and unit == other and _differ(old, new)
+        weight >= (of_unit if unit else _LEAST_SHARED_OF_PLAIN)
+        and unit == other
+        and not are_equal(Figure(old, 0), Figure(new, 0))
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
         if new not in known and old not in numbers and unit not in _SPANS and (unit or len(new) > 2)
+        if not are_equal(Figure(old, 0), Figure(new, 0))
     )
 
 
@@ -164,13 +165,6 @@ def _numbers(line: str, language: str) -> dict[str, str]:
         for each, before, behind in beside
         if each.kind == "number" and is_plain(each.value)
     }
-
-
-def _differ(old: str, new: str) -> bool:
-    """Decide whether two numbers are not nearly the same, or one of them in another form."""
-    low, high = sorted((Decimal(old), Decimal(new)))
-    is_lost = low > 0 and high / low >= _LEAST_LOST and set(str((high / low).normalize())) <= set("1E+0")
-    return sorted(old) != sorted(new) and high > _LEAST_OTHER * low and not is_lost
 
 
 def told_by(title: str, text: str, language: str = "") -> list[int]:
@@ -195,7 +189,7 @@ def news_among(
     """
     known = set(told)
     least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
-    needed = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
+    least_weight = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
@@ -203,7 +197,7 @@ def news_among(
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {
-            at: _score(sentences[at], codes, known, about, language, needed, is_first=not at)
+            at: _score(sentences[at], codes, known, about, language, least_weight, is_first=not at)
             + _ANOTHER_VALUE * (at in of_value)
             for at, codes in left.items()
         }
@@ -279,20 +273,20 @@ def _score(
     known: set[int],
     about: set[int],
     language: str,
-    needed: int,
+    least_weight: int,
     *,
     is_first: bool,
 ) -> float:
     """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news.
 
-    The new terms of a sentence of a report must have the weight ``needed``, and its title must be new: it may say in
-    other words what was told, above all if the story has told its figures.
+    The new terms of a sentence of a report must have the weight ``least_weight``, which is 0 for a version, and its
+    title must be new: it may say in other words what was told, above all if the story has told its figures.
     """
     weights = {code % NAME: _weight(code) for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
     numbers = _new_figures(codes, ())
     figures = numbers - known
-    has_told_figures = needed > 0 and not figures and len(numbers) > 1
+    has_told_figures = least_weight > 0 and not figures and len(numbers) > 1
     repeats = weights.keys() & about
     of_title = new.keys() & about
     weight = sum(new.values())
@@ -300,10 +294,10 @@ def _score(
         return 0.0
     if len(new.keys() - figures) < _LEAST_SHARE * len(weights):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
-    elif needed and (
+    elif least_weight and (
         len(about - known) < _FEWEST_NEW
         or (len(of_title) < _FEWEST_NEW and not is_first)
-        or weight + _OF_TITLE * len(of_title) < needed
+        or weight + _OF_TITLE * len(of_title) < least_weight
     ):
         return 0.0
     else:

@@ -18,10 +18,10 @@ from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Rec
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed, news_of_notice
-from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, any_applies, best_match, too_low
+from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, best_match, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
-from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, STRANGERS, System, compare
+from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
 from scrapy_neardup.story import Join
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
@@ -294,7 +294,7 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
     the new document, only another text of its own page is chosen, and nothing if that very text is of this page.
     """
-    alike = [pair for pair in pairs if pair.may_be_copy and not any_applies(STRANGERS, pair)]
+    alike = [pair for pair in pairs if pair.may_be_copy]
     equal = [pair for pair in alike if pair.same_content and pair.is_seen]
     if equal:
         is_of_page = any(pair.same_page for pair in equal)

@@ -58,16 +58,7 @@ def translation(pair: Pair) -> Finding | None:
     return applies_if(pair.is_translation, "the same article number in both urls, and two languages")
 
 
-# STRANGERS and no_match
-
-
-def other_scope(pair: Pair) -> Finding | None:
-    """``NEARDUP_SCOPE`` leaves such pairs out. It never leaves out the document's own page."""
-    scope = pair.policy.scope
-    if scope == "all" or pair.same_source == (scope == "same-source") or pair.same_page:
-        return None
-    sources = "one source" if pair.same_source else "two sources"
-    return Finding(True, (f"NEARDUP_SCOPE = {scope} allows no match of {sources}",))
+# no_match
 
 
 def other_form(pair: Pair) -> Finding | None:

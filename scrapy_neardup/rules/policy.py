@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from scrapy_neardup.document import HOUR, WHOLE_TEXT
 from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.sources import names_of
-from scrapy_neardup.settings import Scope
 from scrapy_neardup.settings.presets import PRESETS
 
 _NEWS = PRESETS["news"]
@@ -22,7 +21,7 @@ class Policy:
     A candidate of the same page or with the same text is a copy. Any other candidate is a copy if its score is at least
     ``threshold``, and related if its score is at least ``related_threshold``, as far as the rules of the system allow.
     With news, a candidate with a lower score is still related if the score of the topics is at least
-    ``topic_threshold``. ``scope`` never excludes candidates with the document's own url.
+    ``topic_threshold``.
 
     ``drop_share`` and ``keep_sources`` decide which copies are kept by a crawl that drops copies. They are used even if
     this crawl drops none. With ``keep_updates`` a crawl that drops copies keeps a page whose text changed. ``drops`` is
@@ -33,7 +32,6 @@ class Policy:
     threshold: float = _NEWS.threshold
     related_threshold: float = _NEWS.related_threshold
     topic_threshold: float = _NEWS.topic_threshold
-    scope: Scope = "all"
     drop_share: float = 0.7
     keep_sources: frozenset[str] = frozenset()
     keep_updates: bool = True

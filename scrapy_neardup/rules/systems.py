@@ -11,9 +11,6 @@ from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.match import Guard, Match, Trace
 from scrapy_neardup.rules.pair import Pair
 
-# If one applies, the candidate is left out. They are asked before texts are read, so they must not ask for texts.
-STRANGERS: Sequence[Guard] = (guards.other_scope,)
-
 # If one applies, the documents are related.
 TRANSLATIONS: Sequence[Guard] = (guards.translation,)
 
@@ -49,8 +46,6 @@ def compare(pair: Pair, system: System) -> Match:
     """Return what the new document of a pair is to the old one, with what the guards found."""
     trace = Trace()
     match = Match(pair, "none", trace.findings)
-    if trace.applies(STRANGERS, pair):
-        return match
     if trace.applies(TRANSLATIONS, pair):
         match.relation = "related"
     elif trace.applies(PROOFS, pair) or not trace.applies(system.no_copy, pair):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from scrapy_neardup.document import HOUR, TAGS
+from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.sources import names_of, platform_of
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import values
@@ -18,7 +18,6 @@ PREFIX = "NEARDUP_"
 
 Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
-Scope = Literal["all", "same-source", "cross-source"]
 
 # The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory.
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
@@ -166,13 +165,6 @@ class NearDupSettings:
         0.5}'``.""",
     )
 
-    scope: Scope = setting(
-        "all",
-        values.one_of(*get_args(Scope)),
-        """With ``'same-source'`` a document is compared only with documents of its own source, with ``'cross-source'``
-        only with others. A page that comes again under its url is always recognised.""",
-    )
-
     keep_updates: bool = setting(
         True,
         values.boolean,
@@ -204,10 +196,9 @@ class NearDupSettings:
           clearly in another language, that one counts.
         - ``section``: such as ``Sports``; default: what the page says, or its url.
         - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
-        - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601, RFC 822 or
-          another English form; default: the time of the check. Without a zone it is UTC. A zone that may mean several
-          offsets, such as IST, is wrong. A wrong time, or one in the future, counts as now. See
-          docs/howto/publication-time.md.
+        - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601 or
+          RFC 822; default: the time of the check. Without a zone it is UTC. A wrong time, or one in the future, counts
+          as now. See docs/howto/publication-time.md.
         """,
     )
 
@@ -216,13 +207,6 @@ class NearDupSettings:
         values.list_of(str | type, "a list of item classes or of their import paths"),
         """The only item classes (or import paths of classes) that are judged. Others pass unchanged. An empty list
         means all.""",
-    )
-
-    fields: dict[str, str] = setting(
-        {tag: tag for tag in TAGS},
-        values.field_names,
-        """Which tags an item gets. A list selects tags; a mapping selects and renames them, such as
-        ``{"neardup_status": "dup"}``.""",
     )
 
     extractor: str | None = setting(
@@ -381,7 +365,7 @@ class NearDupSettings:
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
-                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
+                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1, 0.75)
                 meant = "".join(f"; is it {PREFIX}{each}?" for each in near)
                 raise SettingsError(name, hide_text(values[name]), f"no such setting{meant}")
         given = {each.name: checked(each, name, values[name]) for name, each in known.items() if name in values}

@@ -49,9 +49,7 @@ class Preset:
     event_rule: str = "sources"
     seed: int = 1
 
-    def config(
-        self, *, by_source: bool = False, records: tuple[int, ...] = (), embedder: str = "", extractor: str = ""
-    ) -> str:
+    def config(self, *, records: tuple[int, ...] = (), embedder: str = "", extractor: str = "") -> str:
         """Return a hash, 8 hexadecimal digits, of all parameters that change a fingerprint.
 
         It is part of every key of a store. ``records`` are the versions of what the store keeps, so that two versions
@@ -61,7 +59,6 @@ class Preset:
         decisive = {
             **{name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS},
             "normaliser": NORMALISER,
-            "by_source": by_source,
             "records": records,
             "embedder": embedder,
             "extractor": extractor,
@@ -76,9 +73,9 @@ class Preset:
     @property
     def takes(self) -> frozenset[str]:
         """Return the parameters that a user may set."""
-        taken = set(_TAKES[self.signature])
-        if self.features == "letters":
-            taken.discard("shingle_words")
+        taken = {"threshold", "related_threshold", "min_block_words"}
+        if self.signature == "minhash":
+            taken.add("measure")
         if self.topic_terms:
             taken.update(("topic_threshold", "names", *VECTOR_PARAMETERS))
         return frozenset(taken)
@@ -89,16 +86,6 @@ _OF_VERDICTS = {
     *("name", "measure", "event_rule", "threshold", "related_threshold", "topic_threshold", "collisions"),
     *VECTOR_PARAMETERS,
 }
-_ALWAYS = {"threshold", "related_threshold", "min_block_words"}
-_SHINGLES = {"shingle_words", "shingle_characters"}
-
-_TAKES: dict[Signature, set[str]] = {
-    "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "measure"},
-    "sketch": _ALWAYS | _SHINGLES | {"num_perm"},
-    "simhash": _ALWAYS,
-    "reference": _ALWAYS,
-}
-
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -208,17 +195,6 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
                 f"NEARDUP_PRESET = {name!r} has no such parameter; it has {', '.join(sorted(base.takes))}",
             )
     row = {**asdict(base), **given}
-    if base.signature == "minhash":
-        most = row["num_perm"] // base.rows
-        if given.get("bands", 0) > most:
-            raise SettingsError(
-                option_name("bands"),
-                given["bands"],
-                f"with num_perm = {row['num_perm']} there are at most {most} bands",
-            )
-        row["bands"] = min(most, row["bands"])
-    elif base.signature == "sketch":
-        row["bands"] = row["num_perm"]
     if row["topic_threshold"] >= 1:
         row["topic_terms"] = 0
     if row["related_threshold"] > row["threshold"]:

@@ -16,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.document import MOST_CHARACTERS, TAGS
+from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.evidence.likeness import SET_MEASURES
 from scrapy_neardup.evidence.sources import require_domain
 from scrapy_neardup.exceptions import SettingsError
@@ -167,20 +167,6 @@ def some_of(*known: str) -> Check:
     return list_of(str, allowed, made)
 
 
-def field_names(value: Any) -> dict[str, str]:
-    """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
-    allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
-    value = _from_json(value)
-    names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in list_of(str, allowed)(value)}
-    if unknown := [tag for tag in names if tag not in TAGS]:
-        raise ValueError(f"{unknown[0]!r} is not a tag; must be {allowed}")
-    if not names or not all(isinstance(target, str) and target for target in names.values()):
-        raise ValueError(f"must be {allowed}")
-    if len(set(names.values())) < len(names):
-        raise ValueError("two tags cannot share one field")
-    return names
-
-
 def item_fields(value: Any) -> dict[str, str | None]:
     """Return the item field of each part of a document. Parts that are not given keep their usual fields."""
     allowed = f"must map {', '.join(ITEM_FIELDS)} to names of item fields, or to None"
@@ -276,10 +262,6 @@ def checked(each: Field[Any], name: str, value: Any) -> Any:
 
 
 PRESET_OPTIONS: dict[str, Check] = {
-    "num_perm": number(int, 5, 512),
-    "bands": number(int, 1, 256),
-    "shingle_words": number(int, 1, 20),
-    "shingle_characters": number(int, 1, 50),
     "threshold": number(float, 0.05, 1),
     "related_threshold": number(float, 0.01, 1),
     "topic_threshold": number(float, 0.05, 1),

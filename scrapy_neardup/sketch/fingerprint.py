@@ -31,10 +31,8 @@ class Sketcher(TextSketcher):
     The same documents in the same order give the same fingerprints everywhere.
     """
 
-    def __init__(self, preset: Preset, *, min_words: int = 20, by_source: bool = False) -> None:
-        """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
+    def __init__(self, preset: Preset, *, min_words: int = 20) -> None:
         super().__init__(preset, min_words=min_words)
-        self.by_source = by_source
         # What is learned of sources, None if the preset removes no boilerplate. Use it under ``lock``.
         self.boilerplate = SourceBoilerplate() if preset.guarded else None
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
@@ -88,10 +86,9 @@ class Sketcher(TextSketcher):
     def _fingerprint(self, document: Document, draft: Draft, origin: Origin) -> Fingerprint:
         sketch = draft.sketch
         assert sketch is not None
-        salt = int.from_bytes(origin.source_hash, "big") if self.by_source else 0
         is_boilerplate = bool(draft.left_out) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
-        keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
+        keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED)]
         if document.url_identity:
             keys.append(xxhash.xxh32_intdigest(origin.url_hash, _URL_KEY_SEED))
         if origin.article_hash != NOTHING:
@@ -119,10 +116,10 @@ class Sketcher(TextSketcher):
             url_hash=origin.url_hash,
             source_hash=origin.source_hash,
             identity_keys=tuple(keys),
-            band_keys=_salted(sketch.signed.band_keys, salt),
-            sample_keys=_salted(sketch.signed.sample_keys, salt),
-            name_keys=_salted(name_keys, salt),
-            topic_keys=_salted(topic_keys, salt),
+            band_keys=sketch.signed.band_keys,
+            sample_keys=sketch.signed.sample_keys,
+            name_keys=name_keys,
+            topic_keys=topic_keys,
             topic=topic,
             names=names,
             vector=vector if topic else b"",
@@ -149,7 +146,3 @@ class Sketcher(TextSketcher):
             lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
             usual -= terms_of(lead) - origin.site_terms
         return origin._replace(terms=origin.terms - usual, article_hash=article_hash)
-
-
-def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
-    return tuple(key ^ salt for key in keys) if salt else keys

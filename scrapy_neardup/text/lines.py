@@ -151,7 +151,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
     """
     ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
-    start, first = _starts(reading)
+    start, first = _line_starts(reading)
     words = next_starts(first, len(reading.starts)) - first
     block = ends_of_blocks.searchsorted(start)
     if reading.present & UNSPACED:  # two characters of an unspaced script count as one word
@@ -168,7 +168,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     return Lines(first, end, start, stop, words, keys), block
 
 
-def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _line_starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the characters and the tokens with which sentences begin; sentences without a token are left out.
 
     The end of a line ends a sentence. If no space follows a full stop, a capital shows that a sentence begins there,

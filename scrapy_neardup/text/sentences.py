@@ -47,7 +47,7 @@ def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed
     The texts are cut alike: an abbreviation of one is one in all. Sentences of more than ``longest`` tokens are cut.
     """
     reading = Reading.of(*texts)
-    start, first = _starts(reading)
+    start, first = _sentence_starts(reading)
     counts = next_starts(first, len(reading.starts)) - first
     if longest and len(counts) and counts.max() > longest:
         whole, first = first, np.array(_cut(reading, first.tolist(), counts.tolist(), longest))
@@ -66,7 +66,7 @@ def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed
     return found
 
 
-def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _sentence_starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the characters and the tokens with which sentences begin; those without a token are left out."""
     text = reading.text
     known = cache(partial(_words_without_stop, reading))  # most texts have no word that may be an abbreviation

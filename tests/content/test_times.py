@@ -3,17 +3,16 @@
 import json
 import time
 from contextlib import suppress
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timezone
 from email.utils import format_datetime
 from functools import reduce
 from pathlib import Path
-from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content.document_maker import ZONE_OFFSETS, language_of, parse_time
+from scrapy_neardup.content.document_maker import language_of, parse_time
 from scrapy_neardup.detector import NearDupDetector
 
 NOON = 1_772_366_400  # 2026-03-01 12:00 UTC
@@ -36,11 +35,8 @@ NOON = 1_772_366_400  # 2026-03-01 12:00 UTC
         [datetime(2026, 3, 1, 12, tzinfo=timezone.utc)],
         "Sun, 01 Mar 2026 14:00 +0200 (EET)",
         "2026-03-01 12:00:00 UTC",
-        "2026-03-01 21:00 JST",
-        "Sun Mar 01 2026 13:00:00 GMT+0100 (Central European Standard Time)",
-        "March 1, 2026, 7:00 a.m. EST",
-        "1 March 2026 at 14:00 UTC+2",
-        "Sun Mar  1 12:00:00 2026",
+        "2026-03-01 12:00 GMT",
+        "2026-03-01 14:00:00 +0200",
     ],
     ids=repr,
 )
@@ -52,43 +48,32 @@ def test_a_day_begins_at_midnight() -> None:
     assert parse_time(date(2026, 3, 1)) == parse_time("20260301") == parse_time("2026-03-01") == NOON - 12 * 3600
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("1 Sept 2020", 1_598_918_400),
-        ("Sept. 1, 2020", 1_598_918_400),
-        ("Mon, May 25 2020", 1_590_364_800),
-        ("25/05/2020", 1_590_364_800),
-        ("25.05.2020 10:00 CEST", 1_590_393_600),
-        ("2020-05-06 00:00:00 GMT", 1_588_723_200),
-    ],
-)
-def test_forms_of_other_days(value: str, seconds: int) -> None:
-    assert parse_time(value) == seconds
-
-
 @pytest.mark.parametrize("zone", ["IST", "BST", "CDT", "AMT", "XYZT"])
 @pytest.mark.parametrize("form", ["Mon, 25 May 2020 10:00:00 {}", "2020-05-25 10:00 {}", "Mon May 25 10:00:00 {} 2020"])
 def test_the_name_of_a_zone_that_may_mean_several_is_refused(form: str, zone: str) -> None:
     if zone == "CDT" and form.startswith("Mon, "):
         assert parse_time(form.format(zone)) == 1_590_418_800  # RFC 822 says what it means
         return
-    with pytest.raises(ValueError, match=rf"is not a time: {zone} is no zone of one offset; write the offset"):
+    with pytest.raises(ValueError, match="is not a time: use ISO 8601, RFC 822"):
         parse_time(form.format(zone))
 
 
-def test_each_name_of_a_zone_that_is_read_means_one_offset() -> None:
-    offsets: dict[str, set[timedelta | None]] = {}
-    for name in available_timezones():
-        for month in (1, 7):
-            moment = datetime(2026, month, 1, tzinfo=ZoneInfo(name))
-            offsets.setdefault(moment.tzname() or "", set()).add(moment.utcoffset())
-    for name in {*ZONE_OFFSETS} - {"UTC", "UT", "Z"}:
-        midnight = datetime(1970, 1, 2, tzinfo=timezone(*(each or timedelta() for each in offsets[name])))
-        assert parse_time(f"2 January 1970 00:00 {name}") == midnight.timestamp(), name
-
-
-@pytest.mark.parametrize("value", ["03/04/2020", "10:00", "May 2020", "Monday", "25 May", "A 2020-05-25", "01-02-03"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "03/04/2020",
+        "1 Sept 2020",
+        "May 1, 2026 7:00 a.m. EST",
+        "Sun Mar  1 12:00:00 2026",
+        "10:00",
+        "2026-03-01 12:00 - 14:00",
+        "May 2020",
+        "Monday",
+        "25 May",
+        "A 2020-05-25",
+        "01-02-03",
+    ],
+)
 def test_a_text_that_may_mean_several_moments_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="use ISO 8601, RFC 822"):
         parse_time(value)

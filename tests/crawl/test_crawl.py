@@ -165,14 +165,6 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
         assert told[copy] == [f"checked duplicate news {first['wire']} False", fate]
 
 
-@pytest.mark.versions
-def test_fields_rename_the_tags(project: Project, site: NewsSite) -> None:
-    fields = {"neardup_status": "verdict", "neardup_original": "copy_of"}
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=fields)
-    assert {tuple(item) for item in crawl.items} == {("page", "verdict", "copy_of")}
-    assert sorted(item["verdict"] for item in crawl.items) == ["duplicate", "original", "original"]
-
-
 BLOCK = re.compile(r"INFO: (scrapy-neardup: .*\n(?:(?!\d{4}-).*\n)*)")
 
 

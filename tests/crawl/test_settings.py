@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Crawl, Project
 from scrapy import __version__ as scrapy_version
@@ -31,12 +29,10 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_WINDOW": [0, 3600, -1, "a day", 1e9, True, None, float("nan")],
     "NEARDUP_PRESET": ["best", None],
     "NEARDUP_PRESET_OPTIONS": [None, 5, "threshold", "{", [0.5], {5: 1}],
-    "NEARDUP_SCOPE": ["source", None],
     "NEARDUP_KEEP_UPDATES": ["often"],
     "NEARDUP_MIN_WORDS": [0, 10_001, None],
     "NEARDUP_ITEM_FIELDS": [5, "body", ["text"], {"text": 5}, {"body": "text"}],
     "NEARDUP_ITEM_CLASSES": [5, [5], "no.such.Item", ["news.Item"], ["scrapy_neardup.signals.document_checked"]],
-    "NEARDUP_FIELDS": [[], {}, ["status"], {"neardup_status": ""}, {"neardup_status": "x", "neardup_kind": "x"}, 5],
     "NEARDUP_EXTRACTOR": ["", "goose", ".a.b", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b"],
     "NEARDUP_EXTRACT_WORKERS": [0, 257, 1.5, "all", True, None],
     "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
@@ -64,10 +60,6 @@ WRONG: dict[str, list[object]] = {
 """Values a setting does not take, by its name."""
 
 WRONG_OPTIONS: dict[str, list[object]] = {
-    "num_perm": [0, 4, 513, "many", 64.5],
-    "bands": [0, 257, "optimal", 100],
-    "shingle_words": [0, 21],
-    "shingle_characters": [0, 51],
     "threshold": [0, 1.1, "50 %", float("inf")],
     "related_threshold": [0, 1.1, 0.6],
     "measure": ["jaccard"],
@@ -125,7 +117,9 @@ def test_a_misspelt_name_is_told_the_right_one() -> None:
         wrong = name + name[-1]
         with pytest.raises(SettingsError, match=f"^{wrong} = '[*]{{3}}': no such setting; is it {name}\\?$"):
             NearDupSettings.from_mapping({wrong: "x"})
-    with pytest.raises(SettingsError, match=r"'treshold' is no parameter; must be among num_perm, bands, "):
+    with pytest.raises(
+        SettingsError, match=r"'treshold' is no parameter; must be among threshold, related_threshold, "
+    ):
         NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"treshold": 0.5}})
 
 
@@ -136,23 +130,16 @@ def test_a_misspelt_name_is_told_the_right_one() -> None:
         ("NEARDUP_KEEP_UPDATES", "0", False),
         ("NEARDUP_WINDOW", "7200", 7200),
         ("NEARDUP_DROP_SHARE", "0.75", 0.75),
-        ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "40"}', {"threshold": 0.75, "bands": 40}),
-        ("NEARDUP_FIELDS", "neardup_status, neardup_kind", {name: name for name in ("neardup_status", "neardup_kind")}),
+        (
+            "NEARDUP_PRESET_OPTIONS",
+            '{"threshold": "0.75", "min_block_words": "4"}',
+            {"threshold": 0.75, "min_block_words": 4},
+        ),
         ("NEARDUP_ITEM_CLASSES", "a.B, c.D", ("a.B", "c.D")),
     ],
 )
 def test_the_command_line_gives_text(name: str, text: str, value: object) -> None:
     assert getattr(NearDupSettings.from_mapping({name: text}), FIELDS[name]) == value
-
-
-@given(st.dictionaries(st.sampled_from(["num_perm", "bands"]), st.integers(-1, 600), max_size=3))
-def test_bands_fit_into_the_signature_or_are_refused(options: dict[str, int]) -> None:
-    try:
-        preset = NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": options}).resolved_preset()
-    except SettingsError as error:
-        assert error.name in set(map(option_name, ("num_perm", "bands")))  # noqa: PT017
-    else:
-        assert 0 < preset.bands * preset.rows <= preset.num_perm
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What counts as a match: measures, thresholds, scope, precedence, and laws for every sequence of documents."""
+"""What counts as a match: measures, thresholds, precedence, and laws for every sequence of documents."""
 
 import asyncio
 import itertools
@@ -15,7 +15,6 @@ from long_form import tries
 from scrapy_neardup.evidence.likeness import containment
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.rules.match import Match
-from scrapy_neardup.settings import Scope
 
 pytestmark = pytest.mark.in_memory
 
@@ -48,20 +47,6 @@ async def test_thresholds_are_reached_at_their_very_value(
     await check(index, Article())
     match = await check(index, Article("other", like="wire", equal=equal))
     assert ("none" if match is None else "related" if match.related else "copy") == answer
-
-
-@pytest.mark.parametrize(
-    ("scope", "same_source", "other_source", "no_source"),
-    [("all", True, True, True), ("same-source", True, False, False), ("cross-source", False, True, True)],
-)
-async def test_scope_says_which_sources_are_compared(
-    open_store: OpenIndex, scope: Scope, same_source: bool, other_source: bool, no_source: bool
-) -> None:
-    for source, matches in (("wire.example", same_source), ("other.example", other_source), ("", no_source)):
-        index = await open_store(Policy(scope=scope), namespace=source)
-        await check(index, Article(source="wire.example"))
-        match = await check(index, Article(source=source))
-        assert (match is not None) is matches
 
 
 PAGE = "https://page.example/p"

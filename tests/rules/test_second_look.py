@@ -60,11 +60,6 @@ def test_of_equal_texts_one_is_read() -> None:
     assert chosen(*copies, LIKE[1]) == ["like 110", "like 70"]
 
 
-def test_what_the_scope_leaves_out_is_not_read() -> None:
-    own = LIKE[0].copy(source="new.example")
-    assert chosen(*LIKE, own, policy=Policy(scope="same-source")) == ["like 70"]
-
-
 def test_a_second_look_changes_no_pair() -> None:
     pairs = pairs_of(LIKE)
     texts = {pair.key: StoredText("", each.prose) for pair, each in zip(pairs, LIKE, strict=True)}

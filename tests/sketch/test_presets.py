@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,11 +88,7 @@ async def test_other_texts_are_originals(preset: str, store_url: str, namespace:
 
 
 _VALUES = {
-    "num_perm": 32,
-    "bands": 4,
     "measure": "larger",
-    "shingle_words": 4,
-    "shingle_characters": 6,
     "threshold": 0.95,
     "related_threshold": 0.15,
     "topic_threshold": 0.5,
@@ -157,11 +154,10 @@ def test_nrc_needs_more_collisions_than_are_set() -> None:
     assert scores == [1, 1, 1, 0]
 
 
-async def test_nrc_takes_five_permutations() -> None:
+async def test_nrc_takes_five_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as in the example of the paper."""
-    async with opened(
-        "nrc", "memory://", "nrc", NEARDUP_PRESET_OPTIONS={"num_perm": 5}, NEARDUP_MIN_WORDS=5
-    ) as detector:
+    monkeypatch.setitem(PRESETS, "nrc", replace(PRESETS["nrc"], num_perm=5, bands=5))
+    async with opened("nrc", "memory://", "nrc", NEARDUP_MIN_WORDS=5) as detector:
         texts = (SENTENCES[0], f"{SENTENCES[0]} morning", SENTENCES[2])
         statuses = [(await detector.check(detector.document(text, seen_at=START))).status for text in texts]
     assert statuses == ["original", "duplicate", "original"]

@@ -1,4 +1,4 @@
-"""The figures guard: the numbers of a text and what they count, so that "4 dead" -> "12 dead" is seen.
+"""Find the numbers of a text and what they count, so that "4 dead" -> "12 dead" is seen.
 
 A figure is a number, in digits or words, with what it counts (see ``counted``). Dates, clock times, years and phone
 numbers are left out. ``changes`` compares the figures of two texts.

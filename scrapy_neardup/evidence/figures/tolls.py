@@ -69,7 +69,6 @@ _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][0-9])")
 _RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
-_SPLIT = re.compile(r"([0-9](?<![0-9,.].)[0-9]{0,2}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
@@ -214,7 +213,7 @@ def _read(
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(printed, language):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
-    folded = cues.rewrite(_RANGE.sub(_as_range, _SPLIT.sub(_as_one, printed)))
+    folded = cues.rewrite(_RANGE.sub(_as_range, printed))
     marked, phrases = mark_numbers(folded, cues, language)
     marked, cut = cues["since"].subn(r"\1", marked)
     tokens, starts = number_tokens(marked)
@@ -229,12 +228,6 @@ def _read(
     is_correction = bool(placed) and cues["corrects"].search(folded) is not None
     newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
     return _Sentence(sentence, f"{folded} {printed}", words, newest, is_correction or is_lower)
-
-
-def _as_one(found: re.Match[str]) -> str:
-    """Return "166767" for "166, 767", and "November 12, 300" as it is."""
-    is_day = found.string[: found.start()].rstrip(" .").rpartition(" ")[2] in MONTHS
-    return found[0] if is_day else found[1] + found[2]
 
 
 def _as_range(found: re.Match[str]) -> str:

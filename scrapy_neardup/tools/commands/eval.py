@@ -202,7 +202,7 @@ def online(clusters: Sequence[Hashable | None], links: Sequence[int | None]) -> 
     return Score.of(right, found, wanted)
 
 
-def pairwise(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) -> Score:
+def pairwise_score(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) -> Score:
     """Score pairs of documents.
 
     A pair is found if both are in one predicted cluster, and true if both are in one true cluster. A pair of a labelled
@@ -264,7 +264,7 @@ def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> 
     came = [([clusters[position] for position in order.positions], order) for order in orders]
     return {
         "online": [online(true, order.matches) for true, order in came],
-        "pairwise": [pairwise(true, order.stories) for true, order in came],
+        "pairwise": [pairwise_score(true, order.stories) for true, order in came],
         "b-cubed": [b_cubed(true, order.stories) for true, order in came],
     }
 

@@ -203,7 +203,6 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
     configuration = {
         **asdict(detector.preset),
         "window": detector.settings.window,
-        "scope": detector.settings.scope,
     }
     slices = {
         f"{datetime.fromtimestamp(number * SLICE, timezone.utc):%Y-%m-%dT%H:%MZ}": count
@@ -223,7 +222,7 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
             }
         )
         return
-    thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
+    thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold"))
     preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / HOUR:g} hours"
     shown |= {"settings": preset, "other_configs": ", ".join(summary.other_configs)}
     rows = [(name.replace("_", " "), value) for name, value in shown.items() if value]

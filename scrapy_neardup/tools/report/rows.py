@@ -28,6 +28,7 @@ LONGEST_TEXT = 20_000
 UNTAGGED = "untagged"  # the status of an item without tags, or with a status that this version does not know
 
 _LONGEST_CHANGES = 5_000
+_TAG = "neardup_"
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 # The first is the key in which ``NEARDUP_RECORD`` writes the time.
@@ -105,14 +106,13 @@ class Row:
 
 
 class RowFormat:
-    """Reads rows as the settings name their fields.
+    """Reads rows: tags under their own names, other fields as the settings name them.
 
     A row that lacks the time in ``NEARDUP_ITEM_FIELDS`` may be a recorded document. If no time is named there, the
     usual names of times are tried.
     """
 
     def __init__(self, settings: NearDupSettings) -> None:
-        self._tags = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
         self._fields = settings.item_fields
         self._owner_of = cache(settings.owner_of)
         given = settings.item_fields["time"]
@@ -120,7 +120,9 @@ class RowFormat:
 
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""
-        tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
+        tags: Mapping[str, Any] = {
+            name.removeprefix(_TAG): value for name, value in raw.items() if name.startswith(_TAG)
+        }
         if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
             tags = raw  # output of a replay
         status = _one_of(STATUSES, tags.get("status"), UNTAGGED)

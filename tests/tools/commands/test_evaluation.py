@@ -20,7 +20,7 @@ from scrapy_processes import run_scrapy
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.commands.eval import Score, b_cubed, best_threshold, evaluate, online, pairwise
+from scrapy_neardup.tools.commands.eval import Score, b_cubed, best_threshold, evaluate, online, pairwise_score
 from scrapy_neardup.tools.commands.explain import as_stored, explain_pair
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_checked, read_labelled, without_labelled
 from scrapy_neardup.tools.lab.replay import RecordedPage, document_of
@@ -48,7 +48,7 @@ PREDICTED = [0, 0, 2, 0, 4, 4]
 
 def test_the_measures_by_hand() -> None:
     # Found: 01, 03, 13, 45; right: 01. Wanted: 01, 02, 12, 34.
-    assert numbers(pairwise(CLUSTERS, PREDICTED)) == approx(1 / 4, 1 / 4, 1 / 4)
+    assert numbers(pairwise_score(CLUSTERS, PREDICTED)) == approx(1 / 4, 1 / 4, 1 / 4)
     # Purity: 2/3, 2/3, 1, 1/3, 1/2. Completeness: 2/3, 2/3, 1/3, 1/2, 1/2.
     precision, recall = (19 / 6) / 5, (8 / 3) / 5
     f1 = 2 * precision * recall / (precision + recall)
@@ -62,7 +62,7 @@ def test_the_measures_by_hand() -> None:
 def test_the_true_clusters_are_a_perfect_answer(clusters: list[str]) -> None:
     first: dict[str, int] = {}
     links = [None if first.setdefault(name, n) == n else first[name] for n, name in enumerate(clusters)]
-    assert pairwise(clusters, clusters) == Score(1, 1, 1)
+    assert pairwise_score(clusters, clusters) == Score(1, 1, 1)
     assert numbers(b_cubed(clusters, clusters)) == approx(1, 1, 1)
     assert online(clusters, links) == Score(1, 1, 1)
 
@@ -215,12 +215,6 @@ async def test_a_wall_is_named_and_not_the_proof_before_it() -> None:
     comparison = await compare(first, second, NearDupSettings())
     assert comparison.status == "unchecked"
     assert "one source has the text under titles without a common word" in comparison.why
-
-
-async def test_a_scope_that_excludes_the_pair_is_named() -> None:
-    copies = [document(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
-    comparison = await compare(*copies, NearDupSettings(scope="same-source"))
-    assert comparison.why[-1] == "NEARDUP_SCOPE = same-source allows no match of two sources"
 
 
 Neardup = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -116,7 +116,7 @@ def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "setting", ['NEARDUP_KEEP_SOURCES=["s1.example", "s3.example"]', 'NEARDUP_PRESET_OPTIONS={"num_perm": 128}']
+    "setting", ['NEARDUP_KEEP_SOURCES=["s1.example", "s3.example"]', 'NEARDUP_PRESET_OPTIONS={"min_block_words": 5}']
 )
 def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> None:
     done = neardup(folder, "replay", "in.jsonl", "-O", "-", "--json", "-s", setting)

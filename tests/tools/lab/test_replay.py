@@ -227,7 +227,7 @@ def test_a_replay_alarms_nobody(replay: Replay) -> None:
         (["-s", "NEARDUP_PRESET=multiref"], 0, '"documents": 1'),
         (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
         (
-            ["-s", "NEARDUP_PRESET=multiref", "-s", 'NEARDUP_PRESET_OPTIONS={"num_perm": 20}'],
+            ["-s", "NEARDUP_PRESET=multiref", "-s", 'NEARDUP_PRESET_OPTIONS={"measure": "larger"}'],
             2,
             "NEARDUP_PRESET = 'multiref' has no such parameter",
         ),
@@ -237,7 +237,7 @@ def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     project: Project, options: list[str], code: int, said: str
 ) -> None:
     settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_PRESET": "nrc"}
-    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_PRESET_OPTIONS": {"num_perm": 10}})
+    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_PRESET_OPTIONS": {"min_block_words": 5}})
     project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
     process = project.start("neardup", "replay", "input.jsonl", "--json", *options)
     output, _ = process.communicate(timeout=240)
