@@ -72,7 +72,10 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     if old.kind in FIRM or new.kind in FIRM:
         return False
     if "name" in (old.kind, new.kind):
-        return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
+        pairs = zip(_VOWELS.findall(old.text), _VOWELS.findall(new.text), strict=False)
+        # An "a" or "i" stands in the place of an "o" or "u", or the other way round.
+        is_other = any(len({*pair} & {"a", "i"}) + (not {"o", "u", "ou"}.isdisjoint(pair)) > 1 for pair in pairs)
+        return _are_one_name(old.text, new.text) and not is_other
     are_units = any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
     return are_units or (_sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
 
@@ -92,12 +95,6 @@ def _are_one_name(a: str, b: str) -> bool:
     size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
     begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
     return begin_alike and consonants == skeleton(b) != "" and not differing(said_by(a), said_by(b))
-
-
-def _has_other_vowel(a: str, b: str) -> bool:
-    """Return whether an "a" or "i" stands in the place of an "o" or "u", or one of these in the place of the other."""
-    pairs = zip(_VOWELS.findall(a), _VOWELS.findall(b), strict=False)
-    return any(len({*pair} & {"a", "i"}) + (not {"o", "u", "ou"}.isdisjoint(pair)) > 1 for pair in pairs)
 
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:

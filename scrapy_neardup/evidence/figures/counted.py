@@ -203,6 +203,7 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     word = tokens[place]
     between = tokens[:place]
     is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
+    is_active |= tokens[place + 1 : place + 2] == ["xxone"]  # "a man", see ``toll_words``
     if is_next(word) or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
     people = sum(token in PERSONS for token in between[:2])
@@ -223,10 +224,11 @@ def is_next(word: str) -> bool:
 
 
 def _is_mention(word: str, before: Sequence[str]) -> bool:
-    """Decide whether a word far from a number only mentions people: "12 cars with the injured"."""
+    """Decide whether a word far from a number only mentions people: "12 cars with the injured", "4 men in killing"."""
     is_with_article = word.startswith(("ال", "وال", "بال", "لل")) and before[-1] not in WORDS["of"]
     is_behind_article = before[-1] in WORDS["articles"] and not _has("of", before[-2:-1])
-    return is_with_article or is_behind_article or before[-1] in WORDS["about"]
+    is_deed = before[-1] in _BY and not PERSONS.isdisjoint(before[:2]) and FigureKind.DEAD in kinds_told([word])
+    return is_with_article or is_behind_article or is_deed or before[-1] in WORDS["about"]
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:

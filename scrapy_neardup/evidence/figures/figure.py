@@ -112,7 +112,13 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
             if not kind and 0 < last.kind < FigureKind.OTHER and leads_on:
                 kind = last.kind
                 figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
-            elif is_whole and between and WORDS["of"].issuperset(between):  # "49 of the 50 died"
+            # "49 of the 50 died", "two of her three children"
+            elif (
+                is_whole
+                and between
+                and between[0] in WORDS["of"]
+                and WORDS["of"].union(WORDS["determiners"]) >= {*between}
+            ):
                 figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
                 kind = SILENT
         figures.append(Placed(Figure(short_value(value), kind), first, next_token))

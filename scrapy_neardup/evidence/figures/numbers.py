@@ -54,6 +54,7 @@ _IS_CODE = re.compile(
 ).match  # "30C" and "20W" are measures
 # A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
 _STOP = re.compile(rf" (?<=(\w) )([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
+_BEGINNING = re.compile(r"(?:^|\n|[.] )(?:([^\W\d_]+) )?[0-9.,]+$")  # no sentence ends before its verb: "Rund 2 Mio."
 _LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
@@ -136,22 +137,18 @@ def _with_word(found: re.Match[str]) -> str:
     scale = letters * (word in all_languages().scales)
     is_thousand = letters == "K" and len(number) > 1 and number != "10"  # not "4K", "10K"
     is_scale = is_thousand or f"{space}{letters}" in ("k", " K") or (letters in "KMB" and not number.isdigit())
-    if word in _SCALE_LETTERS and (is_scale or _is_of_money(found)):
-        scale = _SCALE_LETTERS[word]
+    if word in _SCALE_LETTERS and not is_scale:
+        before = _MONEY_BEFORE.search(found.string, max(0, found.start() - _LONGEST_WORD), found.start())
+        behind = _MONEY_BEHIND.match(found.string, found.end())
+        is_scale = before is not None and before[0].rstrip().casefold() in _MONEY
+        is_scale |= behind is not None and behind[1].casefold() in CURRENCIES
+    if is_scale:
+        scale = _SCALE_LETTERS.get(word, scale)
     if scale:
         return f"{number} {scale}"
     if _IS_CODE(found.string, found.start()):
         return f"{letters}{letters}{number}"
     return found[0]
-
-
-def _is_of_money(found: re.Match[str]) -> bool:
-    """Decide whether a currency stands before a number, or behind its letters."""
-    before = _MONEY_BEFORE.search(found.string, max(0, found.start() - _LONGEST_WORD), found.start())
-    behind = _MONEY_BEHIND.match(found.string, found.end())
-    return (before is not None and before[0].rstrip().casefold() in _MONEY) or (
-        behind is not None and behind[1].casefold() in CURRENCIES
-    )
 
 
 def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
@@ -160,7 +157,9 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
     scales = all_languages().scales
     if word.casefold() not in scales:
         return stop[0]
-    is_of_number = behind.casefold() in CURRENCIES
+    begins = _BEGINNING.search(stop.string, 0, stop.start())
+    is_first = between is None and begins is not None and (not begins[1] or begins[1].casefold() in WORDS["hedges"])
+    is_of_number = is_first or behind.casefold() in CURRENCIES
     if between:
         is_of_number |= has_capitals and behind[0].islower()
         is_of_number &= between.casefold() in scales

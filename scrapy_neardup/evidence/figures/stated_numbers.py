@@ -23,6 +23,7 @@ from scrapy_neardup.evidence.figures.counted import (
 )
 from scrapy_neardup.evidence.figures.figure import Figure, Placed, is_plain
 from scrapy_neardup.evidence.figures.number_words import (
+    BEFORE_MONEY,
     COMMA,
     FIGURE,
     HEDGES,
@@ -52,8 +53,9 @@ _PAUSES = frozenset((LINE_END, COMMA, *MARKS)) - {"xxone"}
 
 
 def around(words: Sequence[str], each: Placed) -> str:
-    """Return the words around a figure, for which "#" stands, without signs of money: "about $25 million"."""
-    found = (*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH])
+    """Return the words around a figure, for which "#" stands, without signs of money: "about Rs 25 million"."""
+    before = words[max(0, each.first - _REACH) : each.first - (words[each.first - 1] in BEFORE_MONEY)]
+    found = (*before, "#", *words[each.end : each.end + _REACH])
     return " ".join(word for word in found if word and word not in CURRENCY_SIGNS)
 
 
@@ -108,7 +110,7 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
             and _goes_with(mark, side, found, is_back=side is back, has_person=has_person)
         ):
             sides.append((found[1], side[found[0] :], found[2]))
-    if not sides or _is_of_others(mark, back):
+    if not sides or _is_of_others(mark, ahead, back):
         return []
     # "A fourth worker died in hospital"
     _, rest, meaning = min(sides, key=lambda each: (each[2].kind in _TAKEN, each[0]))
@@ -119,11 +121,12 @@ def _kinds_beside(mark: str, ahead: Sequence[str], back: Sequence[str], cues: Cu
     return [FigureKind.DEAD if any(has_died([word], cues) for word in rest) else _of_people(meaning, mark)]
 
 
-def _is_of_others(mark: str, back: Sequence[str]) -> bool:
-    """Decide whether somebody is counted with those named before: "a woman and a man were killed"."""
-    return (mark == "xxanother" and FIGURE in back[:_BESIDE]) or (
-        mark == "xxone" and not WORDS["and"].isdisjoint(back[:1]) and not PERSONS.isdisjoint(back[1:2])
-    )
+def _is_of_others(mark: str, ahead: Sequence[str], back: Sequence[str]) -> bool:
+    """Decide whether somebody is counted with others: "a woman and a man were killed". Some write "and" to a word."""
+    if mark == "xxone":
+        is_behind = not WORDS["and"].isdisjoint(back[:1]) and not PERSONS.isdisjoint(back[1:2])
+        return is_behind or any(word.startswith(("و", "ו")) and word[1:] in PERSONS for word in ahead[:2])
+    return mark == "xxanother" and FIGURE in back[:_BESIDE]
 
 
 def _of_people(meaning: Meaning, mark: str) -> FigureKind:
@@ -141,6 +144,8 @@ def _goes_with(
     place, distance, meaning = found
     is_clear = COMMA not in side[:place]
     if mark == "xxnone":
+        # Nobody counts who was not brought away.
+        is_clear &= meaning.kind < FigureKind.EVACUATED or meaning.kind is FigureKind.HOMES
         reach = _NEAR if is_back or meaning.word_class == "nouns" else _FAR
         return is_clear and distance <= reach and _ADDING.isdisjoint(side[: place + _NEAR])
     is_verb = meaning.kind is FigureKind.DEAD and meaning.word_class != "nouns" and not is_back
@@ -166,9 +171,13 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
         kinds = {one.figure.kind, other.figure.kind}
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
-        is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
+        is_counted = any(map(meaning_of, between))
+        is_sum = is_joined and is_of_one and other.figure.value != "0" and not is_counted
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_list = kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added
+        # "Three soldiers, 7 fighters killed"
+        are_persons = not (PERSONS.isdisjoint(between[-2:-1]) or PERSONS.isdisjoint(words[other.end :][:_BESIDE]))
+        is_list |= are_persons and is_of_one and _is_number(one) and between[-1] == COMMA and not is_counted
         if is_sum or is_list or _are_of_hospitals(one, other, between, words[other.end :]):
             parts += [one, other]
     return parts

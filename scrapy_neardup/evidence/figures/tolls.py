@@ -21,6 +21,7 @@ from scrapy_neardup.evidence.figures.counted import (
     is_of_page,
     kind_of,
     kinds_told,
+    meaning_of,
 )
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SCORE, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import (
@@ -56,6 +57,7 @@ _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and d
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
+_LOSSES = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING)
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
@@ -71,6 +73,7 @@ _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][
 _RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
+_LARGE = 1000  # dead or hurt; a beginning that tells no harm would tell so many
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
 _WIDEST = 100  # times the low bound of a range
@@ -146,9 +149,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
         before = sentence
         for toll in _tolls_in(sentence, context, cues):
             told = _corrected(told, toll, is_lead=sentence is lead)
-            told += _news(
-                toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
-            )
+            told += _news(toll, told, of_head, (head[0], lead), is_head=number < len(head))
     is_correction = bool(told) and any(not each.placed and cues["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
@@ -248,14 +249,20 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
 
 
 def _news(
-    toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool
+    toll: Toll,
+    told: Sequence[Toll],
+    of_head: AbstractSet[FigureKind],
+    beginning: tuple[_Sentence, _Sentence],
+    *,
+    is_head: bool,
 ) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
-    exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
+    exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of, and
+    ``beginning`` are the title and the first of them.
     """
-    if _is_older(toll, of_head, is_first=is_first, is_head=is_head):
+    if _is_older(toll, of_head, beginning, is_head=is_head):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
@@ -269,8 +276,18 @@ def _news(
     return [toll] if _says_more(toll, same, is_head=is_head) else []
 
 
-def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool) -> bool:
-    """Decide whether a toll is of earlier days: an arrest or a score below the first sentence, "thousands", harm."""
+def _is_older(
+    toll: Toll, of_head: AbstractSet[FigureKind], beginning: tuple[_Sentence, _Sentence], *, is_head: bool
+) -> bool:
+    """Decide whether a toll is of earlier days, of other news, or of a person who has died since."""
+    meanings = filter(None, map(meaning_of, beginning[0].words))
+    is_death = any(each.kind is FigureKind.DEAD and each.word_class != "lives" for each in meanings)
+    if is_death and toll.is_first and toll.kind in (*_MAY_DIE, FigureKind.MISSING):
+        return True  # "Woman dies after crash. A woman was injured on Friday."
+    is_first = toll.text in [each.text for each in beginning]
+    of_beginning = kinds_told(chain.from_iterable(each.words for each in beginning))
+    if toll.low >= _LARGE and toll.kind in _LOSSES and not is_first and _HARM.isdisjoint(of_beginning):
+        return True  # "Messi scores. The cup is held where nearly 490,000 have died."
     if is_head:
         return toll.kind in _OF_START and not is_first
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
@@ -313,7 +330,8 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
-        if is_news and not is_part and _is_meant(kind, sentence, context, cues) and not cues["unsure"].search(said):
+        is_unsure = cues["unsure"].search(cues["own"].sub(r"\1", said)) is not None
+        if is_news and not (is_part | is_unsure) and _is_meant(kind, each, said, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(
                 kind,
@@ -359,13 +377,17 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     return FigureKind.CASES if is_of_disease else kind
 
 
-def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
-    """Decide whether a sentence or the one before has the words without which a figure means another thing."""
-    scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
+def _is_meant(kind: int, each: Placed, said: str, sentence: _Sentence, context: str, cues: Cues) -> bool:
+    """Decide whether a sentence or the one before has the words without which a figure means another thing.
+
+    The dead and the hurt may be counted together: "60 dead and injured".
+    """
+    are_both = kind in _LOSSES and each.figure.value != "0" and cues["together"].search(said)
+    scores = [placed for placed in sentence.placed if LABELS[placed.figure.kind] == "score"]
     is_of_others = kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded))
     # "180 people have been killed on the roads so far this year"; an epidemic is counted by years
     is_of_year = cues["of year"].search(sentence.folded) and not cues["disease"].search(context)
-    return not (is_of_others or is_of_year) and (
+    return not (are_both or is_of_others or is_of_year) and (
         kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None
     )
 
