@@ -6,6 +6,7 @@ ready for JSON. Nothing is registered or changed. Titles, urls and figures in an
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from scrapy_neardup.records.stories import StoryChange, owner_hash
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.ledger import newest_of_owners, note
-from scrapy_neardup.sketch.origin import page_hash
+from scrapy_neardup.sketch.origin import packed_language, page_hash
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, label_of, read_change, states_of
 from scrapy_neardup.story import LEVELS, Ledger
@@ -129,6 +130,28 @@ class Ask:
             ],
             **end,
         }
+
+    async def one_site(self, *, language: str = "", source: str = "", most: int = MOST_CHANGES_READ) -> Answer:
+        """Return the articles of the window of which no other source has a copy or an update, the newest first.
+
+        Each is told by its first document. A text that is too short to compare is left out. ``left_out`` counts what is
+        more than ``most``. This reads the whole window.
+        """
+        articles: defaultdict[bytes, list[tuple[bytes, Record]]] = defaultdict(list)
+        for key, record in sorted(await self._index.documents.records(), reverse=True):
+            articles[record.original].append((key, record))
+        rows = []
+        for documents in articles.values():
+            key, record = documents[-1]
+            is_known = len({each.source_hash for _, each in documents}) == 1 and not record.is_too_short
+            if not is_known or (language and record.language != packed_language(language)):
+                continue
+            row = {**self._stored(key, record), "story": record.story.hex()}
+            original = record.of_original(key)[0].decode("utf-8", "replace")  # it may have left the window
+            is_chosen = not source or source in (row["source"], row["owner"])
+            if row["source"] and row["source"] == source_of(original) and is_chosen:
+                rows.append(row)
+        return {"one_site": rows[:most], "left_out": max(0, len(rows) - most)}
 
     async def story(self, story: str) -> Answer:
         """Return all that is known of a story: members, independent sources, reprints, and the history of its figures.

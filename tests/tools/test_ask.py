@@ -144,6 +144,23 @@ async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, a
         assert why in answer["why"]
 
 
+async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> None:
+    for source, body in (("a", BUDGET), ("b", BOTH), ("c", BUDGET)):
+        await room.publish("budget", source, 0, text=body)
+    for number, dead in enumerate((4, 12)):  # an update by the same paper
+        await room.publish("fire", "d", 60 * number, text=toll(dead))
+    for number, source in enumerate("ef"):
+        await room.publish("storm", source, 60 * number)
+    await room.publish("other", "", 0, url="")
+    await room.publish("short", "g", 0, text="Too short to be compared.")
+    answer = await ask.one_site()
+    newest = await ask.one_site(most=1)
+    assert {each["source"] for each in answer["one_site"]} == {"b.example", "d.example"}
+    assert (len(newest["one_site"]), newest["left_out"], answer["left_out"]) == (1, 1, 0)
+    assert [each["source"] for each in (await ask.one_site(source="d.example"))["one_site"]] == ["d.example"]
+    assert (await ask.one_site(language="xx"))["one_site"] == []
+
+
 async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
     for source in "ab":
         await room.publish("fire", source, 0, url=f"https://www.{source}.example/fire")

@@ -46,6 +46,7 @@ _TITLES = {
     "changes": "Figures that have changed",
     "events": "Breaking events",
     "figures": "Figures that each source prints",
+    "one_site": "Articles on one site only",
     "story": "One story",
     "coverage": "Who reports it, and who only reprints it",
     "has_seen": "Whether a page was seen",

@@ -97,6 +97,13 @@ def test_numbers_stay_numbers_in_a_table(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out.splitlines() == ["old", "-1.5", "+3", "'-1+1", "7"]
 
 
+def test_articles_on_one_site_are_lines_with_a_count_of_what_is_left_out(folder: Path) -> None:
+    asyncio.run(publish(folder, "x", text="Beavers have built a dam across the river, and nobody knows why. " * 9))
+    done = neardup(folder, "ask", "one-site", "--store", STORE)
+    article, end = map(json.loads, done.stdout.splitlines())
+    assert (article["source"], end) == ("x.example", {"left_out": 0})
+
+
 @pytest.mark.parametrize("name", ["https://ru.example/новости/1", "0" * 16, "given.txt", "x" * 300, "fire " * 60])
 def test_ask_takes_documents_as_explain_does(folder: Path, name: str) -> None:
     (folder / "given.txt").write_text(toll(4), encoding="utf-8")
@@ -109,7 +116,7 @@ def test_ask_takes_documents_as_explain_does(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("story",), ("changes", "--sources", "2"), ("stories", "--csv"), ("events", "--language", "en")]
+    "arguments", [("story",), ("changes", "--sources", "2"), ("stories", "--csv"), ("one-site", "--since", "y")]
 )
 def test_options_that_do_not_belong_together_are_refused(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, "ask", *arguments, "--store", STORE)
@@ -123,7 +130,7 @@ async def test_a_model_sees_tools_that_only_read(folder: Path) -> None:
             (await client.call_tool(name, {})).structured_content
             for name in ("stories", "changes", "events", "figures")
         ]
-    assert tools.keys() == {"stories", "changes", "events", "figures", "story", "coverage", "has_seen"}
+    assert tools.keys() == {"stories", "changes", "events", "figures", "one_site", "story", "coverage", "has_seen"}
     for each in tools.values():
         Draft202012Validator.check_schema(each.input_schema)
         Draft202012Validator.check_schema(each.output_schema)  # type: ignore[arg-type]
