@@ -110,6 +110,20 @@ def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, 
     assert related_topic_score(one, other, Policy()) > 0.28
 
 
+TELLS_ONE, TELLS_BOTH, WHOLE = ("aBcdeFGhij", "uvWXyabcde"), ("aBcdeFGhij", "uvwxYAbcde"), ("abcdeFGHIJ", "uvwxyAbcde")
+
+
+@pytest.mark.parametrize(("pair", "joins"), [(TELLS_ONE, False), (TELLS_BOTH, True), (WHOLE, True)])
+def test_documents_that_share_one_name_tell_of_each_other_s_title(pair: tuple[str, str], joins: bool) -> None:
+    """The name may be that of a speaker. It is enough if one title is wholly told."""
+    one, other = (
+        replace(record(topic=each), names=topic(names)) for each, names in zip(pair, ("xy", "xz"), strict=True)
+    )
+    assert topic_score(one.topic, other.topic) < TERMS_ONLY_SCORE
+    assert bool(related_topic_score(one, other, Policy())) == joins
+    assert related_topic_score(one, replace(other, names=one.names), Policy()) > 0.28
+
+
 @pytest.mark.parametrize(
     ("topic", "headline", "equal", "joins"),
     [
@@ -119,9 +133,7 @@ def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, 
         ("abcdefghuv", "uvwxy", 0, True),
     ],
 )
-def test_a_theme_shares_neither_a_phrase_nor_words_of_titles(
-    topic: str, headline: str, equal: int, joins: bool
-) -> None:
+def test_a_theme_shares_no_phrase_and_no_words_of_titles(topic: str, headline: str, equal: int, joins: bool) -> None:
     old = record(text="one", topic="abcdefghij", headline="abcde")
     new = record(text="two", like="one", equal=equal, topic=topic, headline=headline)
     assert (topic_score(new.topic, old.topic) >= TERMS_ONLY_SCORE) == (topic != "uvwxabcdef")
