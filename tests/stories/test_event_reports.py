@@ -30,9 +30,7 @@ from scrapy_neardup.tools.report.gathering import gather
 async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom) -> None:
     for n in range(7):
         await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE, text=toll(4 if n < 4 else 12), language="en")
-
     report = special_report(newsroom.events[0])
-
     assert json.loads(json.dumps(report)) == report
     assert (report["version"], report["level"], report["headline"]) == (1, "breaking", "News of fire")
     assert report["time"] == "2023-11-14T22:38:20Z"
@@ -45,10 +43,8 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
         "sources": 6, "sites": 6, "sources_with_copies": 4, "new_sources_in_an_hour": 6, "items_in_4_hours": 6,
         "breaking_over": 6,
     }  # fmt: skip
-    assert [(change["figure"], change["old"], change["new"]) for change in report["figures"]] == [
-        ("dead", "", "4"),
-        ("dead", "4", "12"),
-    ]
+    told = [(change["figure"], change["old"], change["new"]) for change in report["figures"]]
+    assert told == [("dead", "", "4"), ("dead", "4", "12")]
 
 
 @pytest.fixture(scope="session")
@@ -184,7 +180,6 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     (watched,) = map(json.loads, neardup(tmp_path, "watch", "--events", "--json").stdout.splitlines())
     rows = gather([tmp_path / "items.jsonl"], NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": OWNERS})).rows
     story = group_stories(rows, Links(rows))[0]
-
     expected = 6, 10
     assert (told["measures"]["sources"], told["items"]) == expected
     assert (watched["measures"]["sources"], watched["items"]) == expected
