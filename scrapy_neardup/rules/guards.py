@@ -7,7 +7,7 @@ the list of this guard says: related, or copies, or no copies.
 from collections.abc import Mapping
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.names import least_cosine
+from scrapy_neardup.evidence.names import least_cosine, tolls_in
 from scrapy_neardup.evidence.topic import UNKNOWN_COVERAGE, shared_terms, told_titles, topic_cosine
 from scrapy_neardup.rules.match import Finding, Measured, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -220,15 +220,15 @@ def low_topic_score(pair: Pair) -> Finding:
 def only_terms_in_common(pair: Pair) -> Finding | None:
     """Reports of one event share a name, and a phrase or words of their titles; those of one theme need not.
 
-    If they share one name at most, such as that of a speaker, each must tell of the title of the other. Vectors and
-    tolls tell one event too.
+    If they share one name at most, such as that of a speaker, each must tell of the title of the other, unless people
+    were harmed. Vectors and tolls of both tell one event too.
     """
     if pair.vector_cosine is not None or any(pair.tolls):
         return None
     new, old = pair.new.names, pair.old.names
     names = len(shared_terms(new, old))
     told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
-    tell_titles = names > 1 or min(told, default=1) >= TOLD or 1 in told
+    tell_titles = names > 1 or bool(tolls_in(new)) or min(told, default=1) >= TOLD or 1 in told
     share_words = pair.likeness.containment >= PHRASE or pair.title_overlap >= TITLE_WORDS
     if tell_titles and share_words and (names or not (new and old)):
         return None
