@@ -105,6 +105,7 @@ TOPICS_AND_NAMES = {
     ("abcdefgh", "abcdefgh", "z"): True,
     ("abcdefgh", "uvwyzabcde", "z"): False,
     ("aBcdeFGhij", "uvWXyabcde", "xz"): False,
+    ("aBcdeFGhij", "uvWXyabcde", "xzT"): True,  # people were harmed
     ("aBcdeFGhij", "uvwxYAbcde", "xz"): True,  # each tells of the title of the other
     ("abcdeFGHIJ", "uvwxyAbcde", "xz"): True,  # one title is wholly told
 }

@@ -43,8 +43,7 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
         "sources": 6, "sites": 6, "sources_with_copies": 4, "new_sources_in_an_hour": 6, "items_in_4_hours": 6,
         "breaking_over": 6,
     }  # fmt: skip
-    told = [(change["figure"], change["old"], change["new"]) for change in report["figures"]]
-    assert told == [("dead", "", "4"), ("dead", "4", "12")]
+    assert [(f["figure"], f["old"], f["new"]) for f in report["figures"]] == [("dead", "", "4"), ("dead", "4", "12")]
 
 
 @pytest.fixture(scope="session")
