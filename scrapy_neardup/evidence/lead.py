@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import islice
 
 from scrapy_neardup.evidence.changes import contradict
-from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, counted_figures, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.sentence_values import LETTERS
 from scrapy_neardup.evidence.titles import terms_of
@@ -84,14 +84,17 @@ def are_background(*sentences: str) -> list[bool]:
 
 
 def tells_headline(headline: str, sentence: str) -> bool:
-    """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
+    """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls.
+
+    One is enough if it also has a number that the headline counts, such as its toll.
+    """
     terms = _terms_of(headline)
-    fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
+    figures = find_figures(headline)
+    found = find_figures(sentence) if figures else ()
+    is_counted = not counted_figures(figures).isdisjoint(found)
+    fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE and not is_counted else 1
     is_told = (
         len(terms & _terms_of(sentence)) >= fewest
         or len(_names_of(headline).intersection(find_names([sentence]))) >= fewest
     )
-    if not is_told:
-        return False
-    figures = find_figures(headline)
-    return not (figures and contradict(figures, find_figures(sentence)))
+    return is_told and not contradict(figures, found)

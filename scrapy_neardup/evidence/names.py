@@ -169,7 +169,7 @@ def rarest_names(
 
 
 @lru_cache(8192)
-def _tolls(names: bytes) -> dict[int, int]:
+def tolls_in(names: bytes) -> dict[int, int]:
     """Return the tolls among packed names: their values, or steps of large ones, by kind."""
     slots = struct.unpack_from(f">{len(names) // 2}H", names)
     return dict(divmod(slot - TITLE_BIT, _VALUES) for slot in slots if slot >= TITLE_BIT)
@@ -185,8 +185,8 @@ class SharedTolls(NamedTuple):
 
 def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     """Return what the tolls among the names of two documents have in common. Small ones tell nothing."""
-    tolls = _tolls(new_names)
-    before = _tolls(old_names)
+    tolls = tolls_in(new_names)
+    before = tolls_in(old_names)
     equal = [math.log2(value) for kind, value in tolls.items() if 0 < value == before.get(kind)]
     if sum(equal) >= _LEAST_BITS:
         return SharedTolls(len(equal), sum(equal), is_risen=False)
@@ -204,7 +204,7 @@ def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, lacks_capitals: bool
         return LEAST_COMMON_NAMES
     if lacks_capitals:
         return max(0, least - 1)
-    figures = {_slot(str(value)) for value in _tolls(a).values()}
+    figures = {_slot(str(value)) for value in tolls_in(a).values()}
     return least + len(figures.intersection(shared_terms(a, b)))
 
 

@@ -7,8 +7,8 @@ the list of this guard says: related, or copies, or no copies.
 from collections.abc import Mapping
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.names import least_cosine
-from scrapy_neardup.evidence.topic import shared_terms, told_titles, topic_cosine
+from scrapy_neardup.evidence.names import least_cosine, tolls_in
+from scrapy_neardup.evidence.topic import UNKNOWN_COVERAGE, shared_terms, told_titles, topic_cosine
 from scrapy_neardup.rules.match import Finding, Measured, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
@@ -31,6 +31,7 @@ FIRST_COSINE_IF_STRONG = 0.05
 # containment of two texts, overlap of two titles
 PHRASE = 0.03
 TITLE_WORDS = 0.26
+TOLD = 0.45  # of each title by the other text, if the documents share one name at most; one whole title is enough
 SAME_ARTICLE = (
     0.6  # resemblance of two texts that tell the same, even if it is of several events, or of their beginnings
 )
@@ -166,8 +167,7 @@ def only_through_another(pair: Pair) -> Finding | None:
         or (pair.comparison is not None and pair.comparison.held_beginnings >= SAME_ARTICLE)
     ):
         return None
-    cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
-    return too_low(Measured("cosine with the first document of the story", cosine, FIRST_COSINE_IF_STRONG))
+    return too_low(_to_first(pair, FIRST_COSINE_IF_STRONG))
 
 
 def other_topic(pair: Pair) -> Finding | None:
@@ -211,14 +211,17 @@ def low_topic_score(pair: Pair) -> Finding:
 def only_terms_in_common(pair: Pair) -> Finding | None:
     """Reports of one event share a name, and a phrase or words of their titles; those of one theme need not.
 
-    Vectors and tolls tell one event too.
+    If they share one name at most, such as that of a speaker, each must tell of the title of the other, unless people
+    were harmed. Vectors and tolls of both tell one event too.
     """
     if pair.vector_cosine is not None or any(pair.tolls):
         return None
     new, old = pair.new.names, pair.old.names
     names = len(shared_terms(new, old))
+    told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
+    tell_titles = names > 1 or bool(tolls_in(new)) or min(told, default=1) >= TOLD or 1 in told
     share_words = pair.likeness.containment >= PHRASE or pair.title_overlap >= TITLE_WORDS
-    if share_words and (names or not (new and old)):
+    if tell_titles and share_words and (names or not (new and old)):
         return None
     shared = f"names in common {names}, titles {pair.title_overlap:.2f}, containment {pair.likeness.containment:.2f}"
     return too_low(shared, Measured("score of the topics", pair.topic_score, TERMS_ONLY_SCORE))
@@ -232,9 +235,13 @@ def far_from_first(pair: Pair) -> Finding | None:
     if not pair.old.first_topic:
         return None
     is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE or any(pair.tolls)
-    least = FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE
-    cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
-    return too_low(Measured("cosine with the first document of the story", cosine, least))
+    return too_low(_to_first(pair, FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE))
+
+
+def _to_first(pair: Pair, least: float) -> Measured:
+    return Measured(
+        "cosine with the first document of the story", topic_cosine(pair.new.topic, pair.old.first_topic), least
+    )
 
 
 def _raised(what: str, value: float, bound: float, option: str, added: float) -> Measured:
@@ -268,9 +275,8 @@ def other_meaning(pair: Pair) -> Finding | None:
     if not names.is_reached:
         return too_low(names)
     added = SAME_SOURCE_EXTRA * pair.same_source
-    measured = _raised("their sum", foreign_score(pair), pair.policy.vector_bar, "vector_bar", added)
     parts = f"cosine of the vectors {pair.vector_cosine:.2f}, and {NAME_SHARE} for each of {common} common names"
-    return too_low(names, parts, measured)
+    return too_low(names, parts, _raised("their sum", foreign_score(pair), pair.policy.vector_bar, "vector_bar", added))
 
 
 def foreign_score(pair: Pair) -> float:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from scrapy_neardup.document import HOUR, Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms
 from scrapy_neardup.evidence.sources import country_of
 from scrapy_neardup.records.documents import seconds_of
@@ -121,8 +122,13 @@ def count_join(
 def begin_story(
     counters: StoryCounters, ledger: Ledger, first: Member, text: StoredText | None = None
 ) -> list[tuple[bytes, bytes]]:
-    """Count the first document into a new story. Return the members to keep, packed, by document key."""
+    """Count the first document into a new story. Return the members to keep, packed, by document key.
+
+    The news of the first document is its lead.
+    """
     if text is not None:
+        lead = find_lead(text.title, text.text)
+        first = replace(first, news=(lead,) if lead else ())
         _note_figures(counters, ledger, first, text, first.seen_at)
         counters.leads = b"".join(_terms_of_lead(text, first.language))
     counters.joined = 1

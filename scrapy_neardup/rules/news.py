@@ -25,7 +25,7 @@ _FEW = ("0", "1", "2")  # they seldom are news alone
 def with_news(
     told: list[int], ledger: Ledger, counters: StoryCounters, join: Join, first_text: StoredText | None
 ) -> Join:
-    """Return a join whose member has its news, and whose first document has its lead. Note what the document tells.
+    """Return a join whose member has its news and its lead. Note what the document tells.
 
     ``told`` are the hashes of the terms that the story has told, and ``ledger`` has the figures. A story whose first
     text is not known has no news.
@@ -33,10 +33,9 @@ def with_news(
     tolls = {(each.kind, each.low) for each in ledger.printed}
     if not counters.joined and first_text is not None:
         told[:] = told_by(first_text.title, first_text.text, join.first.language)
-        first_tolls = tolls_of(first_text.title, first_text.text, join.first.language)
-        tolls |= {(each.kind, float(each.low)) for each in first_tolls}
-        lead = find_lead(first_text.title, first_text.text)
-        join = replace(join, first=replace(join.first, news=(lead,) if lead else ()))
+        tolls |= {
+            (each.kind, float(each.low)) for each in tolls_of(first_text.title, first_text.text, join.first.language)
+        }
     document = join.document
     if document is None:
         return join

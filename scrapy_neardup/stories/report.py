@@ -131,7 +131,8 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     item = next((member for member in members if member.id == event.item), None)
     if item is None:
         return {"lead": "", "lead_from": None}
-    languages = {member.language for member in members if headline in member.title}
+    with_headline = [member for member in members if headline in member.title] or [item]
+    languages = {member.language for member in with_headline}
     of_headline = terms_of(headline) or {0}
     told_by = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
 
@@ -151,7 +152,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
             member.number,
         )
 
-    lead, page = max(_leads_of(event, item, members, headline), key=rank, default=(headline, item))
+    lead, page = max(_leads_of(event, item, members, headline), key=rank, default=(headline, with_headline[0]))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
 
 
@@ -161,8 +162,7 @@ def _leads_of(event: StoryEvent, item: Member, members: Sequence[Member], headli
         return news
     said = ((sentence, member) for member in members for sentence in (member.lead, *member.news[:1]))
     titles = ((member.title, member) for member in members if member.title != headline)
-    told = [row for row in said if _tells(headline, row[0])]
-    return told or [row for row in titles if _tells(headline, row[0])]
+    return [row for row in said if _tells(headline, row[0])] or [row for row in titles if _tells(headline, row[0])]
 
 
 def _tells(headline: str, sentence: str) -> bool:
@@ -196,17 +196,20 @@ def why_joined(member: Member) -> str:
     Return "" for a document that joined nothing, such as the first one.
     """
     if member.topic:
-        terms = ", ".join(member.terms)
-        return f"topic {member.topic:.2f}" + (f": {terms}" if terms else "")
+        return f"topic {member.topic:.2f}" + (f": {', '.join(member.terms)}" if member.terms else "")
     return {"duplicate": "copy", "update": "update", "related": "similar text"}.get(member.status, "")
 
 
 def _update(event: StoryEvent, states: Sequence[Fact]) -> dict[str, Any]:
     """Return the counts at the previous signal, and the states that are new since then."""
     before = event.story.signalled
-    figures = [_change(state) for state in states if state.is_new]
     level = "breaking" if "breaking" in event.story.levels else "watch"
-    return {"level": level, "items_before": before.items, "sources_before": before.sources, "figures": figures}
+    return {
+        "level": level,
+        "items_before": before.items,
+        "sources_before": before.sources,
+        "figures": [_change(state) for state in states if state.is_new],
+    }
 
 
 def languages_of(members: Sequence[Member]) -> dict[str, int]:

@@ -18,6 +18,7 @@ SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with 
         (HEADLINE, f"In Brackwater a ferry was for sale in spring.\n{SENTENCE}", SENTENCE),
         (HEADLINE, TEASER, ""),
         (f"{HEADLINE}, 4 hurt", "In Brackwater a ferry floated free, and 9 passengers were hurt.", ""),
+        (f"{HEADLINE}, 4 hurt", "Four men of Brackwater were hurt.", "Four men of Brackwater were hurt."),
         (HEADLINE, f"{HEADLINE} and more pictures of the day", ""),
         (HEADLINE, f"A ferry of Brackwater that floats free again (Picture: Jane Doe).\n{SENTENCE}", SENTENCE),
         (HEADLINE, f"Here is what we know of the ferry of Brackwater that floats free:\n{SENTENCE}", SENTENCE),

@@ -101,13 +101,22 @@ def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_ot
     assert neither < unknown < one < both
 
 
-@pytest.mark.parametrize(("terms", "joins"), [("abcdefgh", True), ("uvwyzabcde", False)])
-def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, joins: bool) -> None:
-    one, other = (replace(record(topic=each), names=topic(name)) for each, name in (("abcdefgh", "x"), (terms, "y")))
-    assert (topic_score(one.topic, other.topic) >= TERMS_ONLY_SCORE) == joins
-    assert bool(related_topic_score(one, other, Policy())) == joins
-    other.names = one.names
-    assert related_topic_score(one, other, Policy()) > 0.28
+TOPICS_AND_NAMES = {
+    ("abcdefgh", "abcdefgh", "z"): True,
+    ("abcdefgh", "uvwyzabcde", "z"): False,
+    ("aBcdeFGhij", "uvWXyabcde", "xz"): False,
+    ("aBcdeFGhij", "uvWXyabcde", "xzT"): True,  # people were harmed
+    ("aBcdeFGhij", "uvwxYAbcde", "xz"): True,  # each tells of the title of the other
+    ("abcdeFGHIJ", "uvwxyAbcde", "xz"): True,  # one title is wholly told
+}
+
+
+@pytest.mark.parametrize(("one", "other", "names"), TOPICS_AND_NAMES)
+def test_documents_that_share_one_name_tell_of_each_other_s_title(one: str, other: str, names: str) -> None:
+    old, new = (replace(record(topic=each), names=topic(its)) for each, its in ((one, "xy"), (other, names)))
+    assert (topic_score(new.topic, old.topic) >= TERMS_ONLY_SCORE) == (one == other)
+    assert bool(related_topic_score(new, old, Policy())) == TOPICS_AND_NAMES[one, other, names]
+    assert related_topic_score(replace(new, names=old.names), old, Policy()) > 0.28
 
 
 @pytest.mark.parametrize(
@@ -119,9 +128,7 @@ def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, 
         ("abcdefghuv", "uvwxy", 0, True),
     ],
 )
-def test_a_theme_shares_neither_a_phrase_nor_words_of_titles(
-    topic: str, headline: str, equal: int, joins: bool
-) -> None:
+def test_a_theme_shares_no_phrase_and_no_words_of_titles(topic: str, headline: str, equal: int, joins: bool) -> None:
     old = record(text="one", topic="abcdefghij", headline="abcde")
     new = record(text="two", like="one", equal=equal, topic=topic, headline=headline)
     assert (topic_score(new.topic, old.topic) >= TERMS_ONLY_SCORE) == (topic != "uvwxabcdef")

@@ -51,13 +51,14 @@ async def test_a_document_that_fits_two_stories_makes_them_one(newsroom: Newsroo
     assert await newsroom.detector.final_stories() == {second.story: first.story}
 
 
-async def test_the_first_document_of_each_story_is_in_the_ledger(newsroom: Newsroom) -> None:
-    reports = {"first": (FIRST, "12 people died. "), "second": (SECOND, "17 people were injured. "), "both": (BOTH, "")}
-    for at, (seed, (names, toll)) in enumerate(reports.items()):
-        verdict = await newsroom.publish(seed, seed, at * MINUTE, text=toll + report(seed, names))
+async def test_the_first_document_of_each_story_is_in_the_ledger_with_its_lead(newsroom: Newsroom) -> None:
+    leads = ["12 people died at the harbour.", "17 people were injured at the harbour."]
+    for at, (names, lead) in enumerate(zip((FIRST, SECOND, BOTH), (*leads, ""), strict=True)):
+        verdict = await newsroom.publish("people", at, at * MINUTE, text=f"{lead}\n{report(at, names)}")
     key = bytes.fromhex(verdict.story or "")
-    found, _ = (await newsroom.detector.index.stories.whole([key]))[key]
+    found, members = (await newsroom.detector.index.stories.whole([key]))[key]
     assert [each.words for each in found.ledger.printed] == ["12", "17"]
+    assert [news for each in members for news in each.news] == leads
 
 
 @pytest.mark.parametrize("copies", [6, 1], ids=["both were events", "the later one was an event"])
