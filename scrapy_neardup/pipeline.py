@@ -69,10 +69,15 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # Not above: these modules load while a worker process starts.
-        from scrapy_neardup.crawl.announcer import Announcer
-        from scrapy_neardup.crawl.item_fates import ItemFates
-        from scrapy_neardup.detector import NearDupDetector
+        threshold = gc.get_threshold()
+        gc.set_threshold(0)  # none of the many new objects is garbage
+        try:
+            # Not above: these modules load while a worker process starts.
+            from scrapy_neardup.crawl.announcer import Announcer
+            from scrapy_neardup.crawl.item_fates import ItemFates
+            from scrapy_neardup.detector import NearDupDetector
+        finally:
+            gc.set_threshold(*threshold)
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None

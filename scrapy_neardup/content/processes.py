@@ -51,13 +51,13 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 
 
-def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> "ExtractionProcesses":
+def start_extraction(settings: NearDupSettings) -> "ExtractionProcesses":
     """Return what extracts the pages of a crawl.
 
     The first process starts now, because it takes half a second to load an extractor. The others start with pages.
     Raise SettingsError if the extractor cannot be used.
     """
-    extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers, timings=timings)
+    extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers)
     if settings.extractor is not None:
         extraction.start()
     return extraction
@@ -82,10 +82,9 @@ class ExtractionProcesses:
         workers: int = 1,
         *,
         recycle_after: int = RECYCLE_AFTER,
-        timings: Counter[str] | None = None,
     ) -> None:
         load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
-        self.timings = Counter[str]() if timings is None else timings
+        self.timings = Counter[str]()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._some_sources: set[str] = set()  # at most two

@@ -9,7 +9,6 @@ from html import unescape
 from typing import NamedTuple
 
 from scrapy_neardup.content.head import linked_data
-from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import count_words
@@ -105,8 +104,11 @@ def without_struck_text(html: str, start: int = 0) -> str:
 def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
     """Decide whether a letter and the word behind it are one word, whose first letter has an element of its own."""
     letter, _, rest = cap.groups()
-    if letter.islower() or (rest[0].isupper() and not rest.isupper()):
+    is_usual = letter.islower() or (rest[0].isupper() and not rest.isupper())
+    if is_usual or not re.search(rf"{letter}\s{{0,9}}</", html):
         return False
+    from scrapy_neardup.evidence.figures.number_words import all_languages  # loads tables that few pages need
+
     word = fold(letter + rest).casefold()
     is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
     is_known = is_number or f" {letter.lower()}{rest} " in text

@@ -9,10 +9,11 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import permutations, product
 
-from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
+from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
 from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
+from scrapy_neardup.evidence.word_tables import read_table
 
 _SYNONYMS = {
     pair for words in read_table("wording.json")["synonyms"].split("|") for pair in permutations(words.split(), 2)

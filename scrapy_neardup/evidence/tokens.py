@@ -16,13 +16,11 @@ from scrapy_neardup.evidence.figures.number_words import (
     CURRENCIES,
     HEDGES,
     LINE_END,
-    MONTHS,
     PERCENT,
-    WEEKDAYS,
     WORDS,
-    read_table,
 )
 from scrapy_neardup.evidence.figures.numbers import number_tokens, printed_numbers, take_numbers, with_scales
+from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS, read_table
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 

@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import FigureKind, meaning_of
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS_BY_NUMBER, MONTHS_BY_NUMBER, UNITS
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS
 from scrapy_neardup.evidence.tokens import CLASSES, DENIALS, Token, is_unspaced
+from scrapy_neardup.evidence.word_tables import DAYS_BY_NUMBER, MONTHS_BY_NUMBER
 
 _LONGEST_ENDING = 3  # letters
 # The shortest stem, by the first letter of a script: of Hangul and in India a letter is a syllable.

@@ -17,19 +17,17 @@ from scrapy_neardup.evidence.figures.number_words import (
     IDEOGRAPHS,
     KOREAN,
     LINE_END,
-    MONTHS,
     PERCENT,
     PERCENT_PAIRS,
-    WEEKDAYS,
     WORDS,
     NumberWords,
     all_languages,
     number_words,
     read_spelled,
-    read_table,
     to_myriads,
     with_digits,
 )
+from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS, read_table
 
 _TABLE = read_table("wording.json")
 DAYS = WEEKDAYS.union(_TABLE["relative_days"].split())
