@@ -112,11 +112,10 @@ def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
     word = fold(letter + rest).casefold()
     is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
     is_known = is_number or f" {letter.lower()}{rest} " in text
-    if letter.casefold() in _WORDS_OF_ONE_LETTER and not is_known:
-        return False
+    may_be_part = letter.casefold() not in _WORDS_OF_ONE_LETTER
     alone = re.search(rf"{letter}\s{{0,9}}</\w+>\s*(?:<[^<>]{{0,300}}>\s*){{0,9}}{rest}", html)
     opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()]) if alone else None
-    return opened is not None and (is_known or "class" in opened[1] or "style" in opened[1])
+    return opened is not None and (is_known or (may_be_part and ("class" in opened[1] or "style" in opened[1])))
 
 
 def _with_lead(text: str, html: str, start: int) -> str:

@@ -34,7 +34,7 @@ TEXTS = b"t"
 # and crawl a second time if that has no ``if __name__ == "__main__"``.
 # What it loads first is no garbage, and it looks for none.
 COMMAND = (
-    "import gc, json, sys; gc.disable(); sys.path[:] = json.loads(sys.argv[1]);"
+    "import gc, json, sys; gc.set_threshold(0); sys.path[:] = json.loads(sys.argv[1]);"
     " from scrapy_neardup.content import worker; worker.main()"
 )
 
@@ -104,12 +104,11 @@ def main() -> None:
         _load_or_fail(lambda: import_module(built_in.module))  # it does not count for the time limit of the first page
     factory, argument = options.sketching or ("", "")
     sketch = _load_or_fail(lambda: factory and load_callable("factory", factory, "a callable")(argument))
-    gc.enable()  # the user's own extractor may leave garbage
+    gc.set_threshold(OBJECTS_A_COLLECTION)  # the user's own extractor may leave garbage
     extract = _load_or_fail(lambda: load_extractor(options.extractor))
     if options.memory is not None:
         _limit_memory(options.memory)
     gc.freeze()  # what is loaded stays
-    gc.set_threshold(OBJECTS_A_COLLECTION)
 
     def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
         if kind == TEXTS:

@@ -23,7 +23,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from scrapy_neardup.content.processes import start_extraction
+from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import HOUR, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
@@ -46,16 +46,15 @@ _LONGEST_NAME = 60  # characters, of up to four bytes each
 
 
 class SharedState:
-    """What the first component of a crawl makes. That is the downloader middleware, so a worker process starts early.
-
-    Scrapy loads further middlewares meanwhile, and the pipeline loads the detector.
-    """
-
+    # The first component of a crawl makes it. That is the downloader middleware, so a worker process starts while
+    # Scrapy loads further middlewares, and the pipeline the detector.
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
         self.settings = settings
         self.item_classes = tuple(map(load_item_class, settings.item_classes))
         self.contexts = ItemContexts()
-        self.extraction = start_extraction(settings)
+        self.extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers)
+        if settings.extractor is not None:
+            self.extraction.start()
         crawler.signals.connect(self.extraction.close, signals.spider_closed)
         finalize(crawler, self.extraction.close)  # a crawl that fails before it opens sends no signal
         self.backlog = Backlog()

@@ -20,10 +20,10 @@ def read_table(name: str) -> Any:
 
 
 CLDR: dict[str, Any] = read_table("figures/cldr.json")
-# Months and days of the week by their number: words, a stroke, and words that may mean something else.
-MONTHS_BY_NUMBER: dict[str, str] = CLDR["months"]
-DAYS_BY_NUMBER: dict[str, str] = CLDR["weekdays"]
+# Months and days of the week stand there by their number: words, a stroke, and words that may mean something else.
 MONTHS = frozenset(CLDR["other months"].split()).union(
-    *(words.partition("|")[0].split() for words in MONTHS_BY_NUMBER.values())
+    *(words.partition("|")[0].split() for words in CLDR["months"].values())
 )
-WEEKDAYS = frozenset(("feira", "axsami")).union(*(words.partition("|")[0].split() for words in DAYS_BY_NUMBER.values()))
+WEEKDAYS = frozenset(("feira", "axsami")).union(
+    *(words.partition("|")[0].split() for words in CLDR["weekdays"].values())
+)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import compress
+from typing import Any
 
 from scrapy_neardup.evidence.figures.number_words import (
     BEFORE_MONEY,
@@ -29,9 +30,9 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS, read_table
 
-_TABLE = read_table("wording.json")
-DAYS = WEEKDAYS.union(_TABLE["relative_days"].split())
-FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
+WORDING: dict[str, Any] = read_table("wording.json")
+DAYS = WEEKDAYS.union(WORDING["relative_days"].split())
+FRACTIONS = {word: Decimal(value) for value, words in WORDING["fractions"].items() for word in words.split()}
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
