@@ -1,7 +1,7 @@
 """The words beside numbers, number words, and the languages of a text by which its number words are read.
 
 Each language has a file in ``languages``, and ``und`` has the signs and abbreviations of all of them; all words are
-folded when they are read. Months, units and the words that multiply a number come from ``cldr.json``, a table made of
+folded when they are read. Units and the words that multiply a number come from ``cldr.json``, a table made of
 CLDR. The number words of the first languages were made with num2words. Chinese, Japanese and Korean numerals that count
 something are made digits: "四人" -> "4人", "千二百" -> "1200".
 """
