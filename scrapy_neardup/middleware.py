@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
-from weakref import finalize
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -12,7 +11,6 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
-from scrapy_neardup.content.processes import start_extraction
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, adapter_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page, Place
@@ -54,14 +52,11 @@ class NearDupSpiderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
         self._newest: asyncio.Future[None] | None = None  # done when the responses so far have left their places
         self._canonical = CanonicalUrls()
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
-        crawler.signals.connect(self._extraction.close, signals.spider_closed)
-        finalize(crawler, self._extraction.close)  # a crawl that fails before it opens sends no signal
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False
@@ -161,7 +156,7 @@ class NearDupSpiderMiddleware(Component):
                     f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
                 )
             with self.shared.backlog.counted():
-                extracted = await self._extraction.extract(response.body, response.url, page.encoding)
+                extracted = await self.shared.extraction.extract(response.body, response.url, page.encoding)
             page.text = extracted.text
             page.sketch = extracted.sketch
         except ExtractionError as error:

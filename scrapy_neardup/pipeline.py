@@ -1,7 +1,5 @@
 """Item pipelines: get the verdict on each item, and tag or drop the item."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging
@@ -68,10 +66,15 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # Not above: these modules load while a worker process starts.
-        from scrapy_neardup.crawl.announcer import Announcer
-        from scrapy_neardup.crawl.item_fates import ItemFates
-        from scrapy_neardup.detector import NearDupDetector
+        threshold = gc.get_threshold()
+        gc.set_threshold(0)  # none of the many new objects is garbage
+        try:
+            # Not above: these modules load while a worker process starts.
+            from scrapy_neardup.crawl.announcer import Announcer
+            from scrapy_neardup.crawl.item_fates import ItemFates
+            from scrapy_neardup.detector import NearDupDetector
+        finally:
+            gc.set_threshold(*threshold)
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
@@ -196,7 +199,7 @@ class NearDupPipeline(Component):
             self.summary.miss_tags(item)
         return item
 
-    async def _verdict_on(self, adapter: ItemAdapter, context: ItemContext) -> Verdict:
+    async def _verdict_on(self, adapter: "ItemAdapter", context: ItemContext) -> Verdict:
         """Ask for the verdict on an item when it is its turn, and wait for the answer.
 
         It is its turn when its page is read, and all items before it have asked.
@@ -229,7 +232,7 @@ class NearDupPipeline(Component):
             verdict = await asyncio.shield(document.final_verdict)
         return verdict
 
-    def _ask(self, adapter: ItemAdapter, context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
+    def _ask(self, adapter: "ItemAdapter", context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.
 
         Items without a text of their own share the verdict of their page.
@@ -260,7 +263,7 @@ class NearDupPipeline(Component):
             self.log_fault(error, "An item")
             return Verdict("unchecked", reason="internal-error")
 
-    def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
+    def _document(self, adapter: "ItemAdapter", text: str, page: Page, *, is_of_page: bool) -> Document:
         fields = self.settings.item_fields
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
@@ -286,7 +289,7 @@ class NearDupPipeline(Component):
             self.announcer.write("NEARDUP_RECORD", recorded_row(document, canonical, url_is_own=url_is_own))
         return document
 
-    def _seen_at(self, adapter: ItemAdapter) -> float | None:
+    def _seen_at(self, adapter: "ItemAdapter") -> float | None:
         if (name := self.settings.item_fields["time"]) is None:
             return None
         from scrapy_neardup.content.document_maker import parse_time  # loads tables, see ``__init__``
@@ -333,7 +336,7 @@ class NearDupPipeline(Component):
                 return verdict
         return replace(verdict, would_drop=False)
 
-    def _drops_now(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+    def _drops_now(self, adapter: "ItemAdapter", verdict: Verdict) -> bool:
         """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
         if not self._drops:
             self.count("would_drop")

@@ -81,6 +81,8 @@ def test_the_core_loads_no_scrapy_and_the_package_alone_nothing_heavy() -> None:
     assert not HEAVY & alone
     before_the_engine = "import scrapy_neardup.addon, scrapy_neardup.middleware, scrapy_neardup.pipeline"
     assert not {*HEAVY, "itemadapter"} & loaded_by(before_the_engine)
+    of_a_worker = "import sys, scrapy_neardup.content.whole_text, scrapy_neardup.sketch.text_sketch"
+    loaded_by(f"{of_a_worker}\nassert not [name for name in sys.modules if 'figures' in name], 'tables of languages'")
 
 
 JUDGED = """

@@ -51,18 +51,6 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 
 
-def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> "ExtractionProcesses":
-    """Return what extracts the pages of a crawl.
-
-    The first process starts now, because it takes half a second to load an extractor. The others start with pages.
-    Raise SettingsError if the extractor cannot be used.
-    """
-    extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers, timings=timings)
-    if settings.extractor is not None:
-        extraction.start()
-    return extraction
-
-
 class ExtractionProcesses:
     """``workers`` processes, each served by a thread of this process over its own pipe.
 
@@ -82,10 +70,9 @@ class ExtractionProcesses:
         workers: int = 1,
         *,
         recycle_after: int = RECYCLE_AFTER,
-        timings: Counter[str] | None = None,
     ) -> None:
         load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
-        self.timings = Counter[str]() if timings is None else timings
+        self.timings = Counter[str]()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._some_sources: set[str] = set()  # at most two
@@ -100,7 +87,7 @@ class ExtractionProcesses:
         atexit.register(self.close)  # a crawl that was stopped by force does not close its workers
 
     def start(self) -> None:
-        """Start one worker, before there is a page."""
+        """Start one worker, before there is a page: it takes half a second to load an extractor."""
         self._put()
 
     async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:

@@ -32,8 +32,10 @@ TEXTS = b"t"
 
 # Its arguments are the import path of the parent, and the options. ``multiprocessing`` would import the user's script,
 # and crawl a second time if that has no ``if __name__ == "__main__"``.
+# What it loads first is no garbage, and it looks for none.
 COMMAND = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
+    "import gc, json, sys; gc.set_threshold(0); sys.path[:] = json.loads(sys.argv[1]);"
+    " from scrapy_neardup.content import worker; worker.main()"
 )
 
 # New objects after which a process looks for garbage. Python's default takes 6 % of the time of a sketch and a check.
@@ -100,13 +102,13 @@ def main() -> None:
     requests, answers = _pipes()
     if built_in := BUILT_IN.get(options.extractor or ""):
         _load_or_fail(lambda: import_module(built_in.module))  # it does not count for the time limit of the first page
-    extract = _load_or_fail(lambda: load_extractor(options.extractor))
     factory, argument = options.sketching or ("", "")
     sketch = _load_or_fail(lambda: factory and load_callable("factory", factory, "a callable")(argument))
+    gc.set_threshold(OBJECTS_A_COLLECTION)  # the user's own extractor may leave garbage
+    extract = _load_or_fail(lambda: load_extractor(options.extractor))
     if options.memory is not None:
         _limit_memory(options.memory)
     gc.freeze()  # what is loaded stays
-    gc.set_threshold(OBJECTS_A_COLLECTION)
 
     def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
         if kind == TEXTS:

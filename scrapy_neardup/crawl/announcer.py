@@ -98,7 +98,7 @@ class Announcer(Component):
         """Add to the stats what the run did, and the time that each step took."""
         if (embedding := self._detector.embedding) is not None:
             self.set_stat("embed/failures", embedding.failures)
-        for step, spent in {"extract": self.shared.extraction_timings, "check": self._detector.timings}.items():
+        for step, spent in {"extract": self.shared.extraction.timings, "check": self._detector.timings}.items():
             if spent["documents"]:
                 milliseconds = spent["microseconds"] / 1000
                 self.set_stat(f"{step}/ms_count", spent["documents"])

@@ -15,13 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.conf import closest_scrapy_cfg
 
+from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import HOUR, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
@@ -44,11 +46,17 @@ _LONGEST_NAME = 60  # characters, of up to four bytes each
 
 
 class SharedState:
-    def __init__(self, settings: NearDupSettings) -> None:
+    # The first component of a crawl makes it. That is the downloader middleware, so a worker process starts while
+    # Scrapy loads further middlewares, and the pipeline the detector.
+    def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
         self.settings = settings
         self.item_classes = tuple(map(load_item_class, settings.item_classes))
         self.contexts = ItemContexts()
-        self.extraction_timings = Counter[str]()
+        self.extraction = ExtractionProcesses(worker_options(settings, sketches=True), settings.extract_workers)
+        if settings.extractor is not None:
+            self.extraction.start()
+        crawler.signals.connect(self.extraction.close, signals.spider_closed)
+        finalize(crawler, self.extraction.close)  # a crawl that fails before it opens sends no signal
         self.backlog = Backlog()
         self.counts = Counter[str]()  # the stats that are counted up, by their names without ``neardup/``
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
@@ -121,7 +129,7 @@ def _new_state(crawler: Crawler) -> SharedState | None:
             "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
         )
         return None
-    return SharedState(locate_files(settings, crawler.settings))
+    return SharedState(crawler, locate_files(settings, crawler.settings))
 
 
 class Backlog:

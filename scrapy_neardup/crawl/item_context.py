@@ -7,8 +7,6 @@ the item has left the pipelines.
 The place of an item keeps verdicts in the order of the responses, however long each page takes on its way.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable
@@ -33,7 +31,7 @@ class Page:
     """
 
     def __init__(
-        self, url: str = "", urls: Iterable[str] = (), *, place: Place | None = None, is_list: bool = False
+        self, url: str = "", urls: Iterable[str] = (), *, place: "Place | None" = None, is_list: bool = False
     ) -> None:
         self.url = url
         self.place = place
@@ -101,7 +99,7 @@ class PendingDocument:
     """
 
     def __init__(
-        self, document: Document, place: Place | None, finish: Callable[[PendingDocument], Awaitable[None]]
+        self, document: Document, place: "Place | None", finish: "Callable[[PendingDocument], Awaitable[None]]"
     ) -> None:
         self.document = document
         self.id = document.id  # under which it is registered
@@ -130,7 +128,7 @@ class ItemContext:
 
     item: object = None
     page: Page = field(default_factory=Page)
-    place: Place | None = None  # in the order of verdicts
+    place: "Place | None" = None  # in the order of verdicts
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
 
@@ -193,7 +191,7 @@ class Place:
     No item waits forever: one that is ready passes over what is ``before`` it after ``patience`` seconds.
     """
 
-    def __init__(self, before: asyncio.Future[None] | None, patience: float, response: Place | None = None) -> None:
+    def __init__(self, before: asyncio.Future[None] | None, patience: float, response: "Place | None" = None) -> None:
         loop = asyncio.get_running_loop()
         self.gone: asyncio.Future[None] = loop.create_future()  # done when this place and all before it were left
         self.items = 0  # within this place, that have not left
@@ -209,7 +207,7 @@ class Place:
         """Return whether the response yields nothing more and all its items have left."""
         return self._has_left and not self.items
 
-    def add_item(self) -> Place:
+    def add_item(self) -> "Place":
         item = Place(self._before, self._patience, self)
         self._before = item.gone
         self.items += 1

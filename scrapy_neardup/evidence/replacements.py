@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.places import SHORT, Place
 from scrapy_neardup.evidence.spellings import are_synonyms, is_same_spelling, is_same_word, is_spelled
 from scrapy_neardup.evidence.tokens import (
@@ -22,6 +21,7 @@ from scrapy_neardup.evidence.tokens import (
     say_nothing,
 )
 from scrapy_neardup.evidence.value_words import differing, said_by, said_in
+from scrapy_neardup.evidence.word_tables import MONTHS
 
 # A letter or a Roman numeral in the place of another one: "hepatitis A", "hepatitis B". Some letters are words.
 _OTHER_LETTER = re.compile("(?!(?:[aeioukswyz] ?){2}$)[a-z] [a-z]|[ivx]{2,} [ivx]{2,}")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from scrapy_neardup.evidence.figures.number_words import read_table
 from scrapy_neardup.evidence.sources import LONGEST_URL
+from scrapy_neardup.evidence.word_tables import read_table
 from scrapy_neardup.text.folding import fold
 
 _MOST_WORDS = 6  # of a name; the last breadcrumb may be a headline

@@ -1,7 +1,5 @@
 """Read from a url who published a document, and from a publisher who owns it, without network access."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable

@@ -9,14 +9,13 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import permutations, product
 
-from scrapy_neardup.evidence.figures.number_words import all_languages, read_table
+from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.figures.numbers import WORDING
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
 from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
 
-_SYNONYMS = {
-    pair for words in read_table("wording.json")["synonyms"].split("|") for pair in permutations(words.split(), 2)
-}
+_SYNONYMS = {pair for words in WORDING["synonyms"].split("|") for pair in permutations(words.split(), 2)}
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
 _DUAL = ("\u064a\u0646", "\u0627\u0646")
 # Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from xxhash import xxh32_intdigest
 
-from scrapy_neardup.evidence.figures.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.folding import fold, fold_with_places
 

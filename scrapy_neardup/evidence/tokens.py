@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.number_words import (
     BEFORE_MONEY,
@@ -16,55 +16,58 @@ from scrapy_neardup.evidence.figures.number_words import (
     CURRENCIES,
     HEDGES,
     LINE_END,
-    MONTHS,
     PERCENT,
-    WEEKDAYS,
     WORDS,
-    read_table,
 )
-from scrapy_neardup.evidence.figures.numbers import number_tokens, printed_numbers, take_numbers, with_scales
+from scrapy_neardup.evidence.figures.numbers import (
+    WORDING,
+    number_tokens,
+    printed_numbers,
+    take_numbers,
+    with_scales,
+)
+from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
 
-_TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
-TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
+TEASERS = sorted(WORDING["teasers"].split("|"), key=len, reverse=True)
 # A pattern for folded words by which a sentence tells what was known earlier, or another event.
-BACKGROUND = _TABLE["background"]
+BACKGROUND = WORDING["background"]
 # By which a title tells that somebody spoke or asks, and not what happened: "reacts", "comments on", "?".
-REACTIONS = _TABLE["reactions"]
+REACTIONS = WORDING["reactions"]
 # First words of sentences that nobody understands alone, or that somebody speaks: "They", "I".
-HANGING = frozenset(_TABLE["hanging"].casefold().split("|"))
-NOTICES = tuple(_TABLE["notices"].split("|"))
-AGENCIES = frozenset(_TABLE["agencies"].split())
-INDEFINITE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
+HANGING = frozenset(WORDING["hanging"].casefold().split("|"))
+NOTICES = tuple(WORDING["notices"].split("|"))
+AGENCIES = frozenset(WORDING["agencies"].split())
+INDEFINITE, FUNCTION_WORDS = (frozenset(WORDING[role].split()) for role in ("vague", "function_words"))
 # Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell".
 CLASSES: dict[str, dict[str, str]] = {
-    **_TABLE["classes"],
-    **{words: {word: word for word in words.split()} for words in _TABLE["opposites"].split("|")},
+    **WORDING["classes"],
+    **{words: {word: word for word in words.split()} for words in WORDING["opposites"].split("|")},
 }
 ONLY = frozenset(CLASSES["only"]["only"].split())
-QUALIFIERS = ONLY.union(_TABLE["qualifiers"].split())
-DENIALS: dict[str, str] = _TABLE["denials"]
+QUALIFIERS = ONLY.union(WORDING["qualifiers"].split())
+DENIALS: dict[str, str] = WORDING["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
 # "and" and "or", by language: in another one the word may be "from"
-CONJUNCTIONS = {language: frozenset(words.split()) for language, words in _TABLE["conjunctions"].items()}
+CONJUNCTIONS = {language: frozenset(words.split()) for language, words in WORDING["conjunctions"].items()}
 # "over", "under", "least", "most": what a bound is, by its word
-ABOUT = HEDGES.union(_TABLE["about"].split())
-BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) for word in words.split()}
-_OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(_TABLE["not_english"].split())}
-SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
+ABOUT = HEDGES.union(WORDING["about"].split())
+BOUNDS = {word: role for role, words in enumerate(WORDING["bounds"].split("|")) for word in words.split()}
+_OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(WORDING["not_english"].split())}
+SPELLED = {value: frozenset(words.split()) for value, words in WORDING["numbers"].items()}
 ARTICLES = SPELLED["1"] | {"a", "an"}
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
-    **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
-    **dict.fromkeys(_TABLE["negations"].split(), "negation"),
+    **dict.fromkeys(WORDING["quantities"].split(), "quantity"),
+    **dict.fromkeys(WORDING["negations"].split(), "negation"),
 }
 SAY_NOTHING = FUNCTION_WORDS.union(
-    _TABLE["reporting"].split(), _TABLE["relative_days"].split(), WORDS["percent before"]
+    WORDING["reporting"].split(), WORDING["relative_days"].split(), WORDS["percent before"]
 )
 
 # Kinds of tokens that count wherever they stand.
@@ -101,7 +104,7 @@ _UNSPACED = re.compile(f"({'|'.join(_PIECES)}|{WITHOUT_SPACES})")
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
-_BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
+_BESIDE_CLOCK = WORDS["clock"].union(WORDING["beside_clock"].split())
 _BEHIND_TIME = frozenset("月日号號点點时時월일시")
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")

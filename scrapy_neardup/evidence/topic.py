@@ -14,8 +14,6 @@ the terms of their titles than the rarest terms of their texts, and then the hea
 Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a stream online by such vectors.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Collection, Iterable, KeysView
@@ -199,7 +197,7 @@ def told_titles(a: bytes, b: bytes) -> tuple[float, float]:
     return _coverage(ours, shared), _coverage(theirs, shared)
 
 
-def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
+def _coverage(topic: "_Topic", shared: AbstractSet[int]) -> float:
     if not topic.title_square:
         return UNKNOWN_COVERAGE
     return sum([topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title]) / topic.title_square

@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import FigureKind, meaning_of
-from scrapy_neardup.evidence.figures.number_words import CURRENCIES, DAYS_BY_NUMBER, MONTHS_BY_NUMBER, UNITS
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS
 from scrapy_neardup.evidence.tokens import CLASSES, DENIALS, Token, is_unspaced
+from scrapy_neardup.evidence.word_tables import CLDR
 
 _LONGEST_ENDING = 3  # letters
 # The shortest stem, by the first letter of a script: of Hangul and in India a letter is a syllable.
@@ -43,7 +44,7 @@ class ValueWord(NamedTuple):
 def _all_words() -> Iterator[tuple[str, ValueWord]]:
     yield from ((word, ValueWord("unit", unit)) for word, unit in UNITS.items())
     yield from ((each, ValueWord("currency", sign)) for word, sign in CURRENCIES.items() for each in (word, sign))
-    for of, table in (*CLASSES.items(), ("day", DAYS_BY_NUMBER), ("month", MONTHS_BY_NUMBER)):
+    for of, table in (*CLASSES.items(), ("day", CLDR["weekdays"]), ("month", CLDR["months"])):
         yield from ((word, ValueWord(of, value)) for value, words in table.items() for word in words.split())
 
 

@@ -1,7 +1,5 @@
 """A new document and an older one, with all that they have in common."""
 
-from __future__ import annotations
-
 from copy import copy
 from functools import cached_property
 
@@ -71,7 +69,7 @@ class Pair:
         self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source
         self.two_languages = new.language != old.language and _NO_LANGUAGE not in (new.language, old.language)
 
-    def with_texts(self, new: StoredText, old: StoredText | None, kept: StoredText | None) -> Pair:
+    def with_texts(self, new: StoredText, old: StoredText | None, kept: StoredText | None) -> "Pair":
         """Return the pair of a second look, which has the texts that are known."""
         pair = copy(self)
         pair.new_text = new
@@ -79,7 +77,7 @@ class Pair:
         pair.kept_text = kept if self.old.is_dropped else old
         return pair
 
-    def passed_over(self) -> Pair:
+    def passed_over(self) -> "Pair":
         """Return the pair if other candidates get a second look, which are more alike."""
         pair = copy(self)
         pair.is_passed_over = True

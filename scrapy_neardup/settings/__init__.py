@@ -1,6 +1,5 @@
 """Every ``NEARDUP_*`` setting, read and checked once."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -365,6 +364,8 @@ class NearDupSettings:
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
+                import difflib  # only a wrong name needs it
+
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1, 0.75)
                 meant = "".join(f"; is it {PREFIX}{each}?" for each in near)
                 raise SettingsError(name, hide_text(values[name]), f"no such setting{meant}")

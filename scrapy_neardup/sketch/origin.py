@@ -1,7 +1,5 @@
 """Where a document comes from: hashes of its source, page, article number and title."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import xxhash
@@ -28,7 +26,7 @@ class Origin(NamedTuple):
         return int.from_bytes(self.article_hash, "big")
 
     @classmethod
-    def of(cls, document: Document) -> Origin:
+    def of(cls, document: Document) -> "Origin":
         source, article = document.source, document.article
         return cls(
             source_hash(source),

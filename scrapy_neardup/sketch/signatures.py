@@ -1,7 +1,5 @@
 """Signatures of texts, and the keys by which documents with like signatures are found: one signer for each kind."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter
@@ -212,7 +210,7 @@ class Reference:
     mean: NDArray[np.int64]
 
     @classmethod
-    def of(cls, grams: list[str], mean: bytes) -> Reference:
+    def of(cls, grams: list[str], mean: bytes) -> "Reference":
         keys = np.concatenate([gram_keys(gram) for gram in grams])
         part = part_numbers(len(grams))
         order = np.argsort(keys)

@@ -4,8 +4,6 @@ Flags and a hash of each character are looked up once and remembered. Reading se
 than reading one, because most of the time is the overhead of numpy calls.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -118,7 +116,7 @@ class Reading:
     hashes: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, *texts: str) -> Reading:
+    def of(cls, *texts: str) -> "Reading":
         texts = tuple(map(fold, texts))
         text = "\n".join(("", *texts, ""))
         codes = code_points(text)

@@ -122,7 +122,7 @@ def crawling(tmp_path: Path) -> Iterator[Crawling]:
 
     started = loop.run_until_complete(start())
     yield started
-    started.middleware._extraction.close()
+    started.middleware.shared.extraction.close()
     loop.run_until_complete(started.pipelines[1].close_spider())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()

@@ -1,22 +1,20 @@
 """The words beside numbers, number words, and the languages of a text by which its number words are read.
 
 Each language has a file in ``languages``, and ``und`` has the signs and abbreviations of all of them; all words are
-folded when they are read. Months, units and the words that multiply a number come from ``cldr.json``, a table made of
+folded when they are read. Units and the words that multiply a number come from ``cldr.json``, a table made of
 CLDR. The number words of the first languages were made with num2words. Chinese, Japanese and Korean numerals that count
 something are made digits: "四人" -> "4人", "千二百" -> "1200".
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from scrapy_neardup.text.folding import fold
+from scrapy_neardup.evidence.word_tables import CLDR, read_table
 
 # Tokens that are no words.
 LINE_END, COMMA, FIGURE = "|,#"  # the end of a line or sentence; a comma, or a bracket that opens; a number
@@ -26,13 +24,6 @@ LANGUAGES = (
     "en de es fr it pt nl ru uk tr ar pl cs sk ro hu bg sr fa el sv da nb fi"
     " hi bn ur ta si th vi id ko he sw am zh ja und"
 ).split()  # fmt: skip
-
-
-@cache  # several modules read one table
-def read_table(name: str) -> Any:
-    """Return a table of ``evidence``. Its words are folded as those of a text are, and have no apostrophes."""
-    text = files("scrapy_neardup.evidence").joinpath(name).read_text(encoding="utf-8")
-    return json.loads(fold(text).casefold().replace("'", ""), parse_float=Decimal)
 
 
 # What is known of each language, by its ISO 639-1 code.
@@ -52,8 +43,7 @@ def words_by_role(section: str) -> dict[str, list[str]]:
     return found
 
 
-_CLDR: dict[str, Any] = read_table("figures/cldr.json")
-_UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() for word in words.split("|")}
+_UNITS: dict[str, str] = {word: unit for unit, words in CLDR["units"].items() for word in words.split("|")}
 
 # Sets of words by their role beside a number. "hedges" come and go without saying what is counted. Behind words that
 # are "named" a number is a name. Numbers before words that are "counted" are no years.
@@ -70,11 +60,6 @@ PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
-MONTHS_BY_NUMBER: dict[str, str] = _CLDR["months"]
-# Days of the week by their number: words, a stroke, and words that may mean something else.
-DAYS_BY_NUMBER: dict[str, str] = _CLDR["weekdays"]
-MONTHS = WORDS["months"].union(*(words.partition("|")[0].split() for words in MONTHS_BY_NUMBER.values()))
-WEEKDAYS = frozenset(("feira", "axsami")).union(*(words.partition("|")[0].split() for words in DAYS_BY_NUMBER.values()))
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
@@ -145,7 +130,7 @@ def all_languages() -> Languages:
         for word in {*language.small, *language.scales, *table.get("common words", "").split()}:
             of_word[word] = (*of_word.get(word, ()), name)
         scales = {word: scale for word, scale in language.scales.items() if scale >= 1000 or scale == 12} | scales
-    of_cldr = {word: int(value) for value, joined in reversed(_CLDR["scales"].items()) for word in joined.split("|")}
+    of_cldr = {word: int(value) for value, joined in reversed(CLDR["scales"].items()) for word in joined.split("|")}
     return Languages(by_name, of_word, of_cldr | scales)
 
 

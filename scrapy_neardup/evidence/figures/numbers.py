@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import compress
+from typing import Any
 
 from scrapy_neardup.evidence.figures.number_words import (
     BEFORE_MONEY,
@@ -17,23 +18,21 @@ from scrapy_neardup.evidence.figures.number_words import (
     IDEOGRAPHS,
     KOREAN,
     LINE_END,
-    MONTHS,
     PERCENT,
     PERCENT_PAIRS,
-    WEEKDAYS,
     WORDS,
     NumberWords,
     all_languages,
     number_words,
     read_spelled,
-    read_table,
     to_myriads,
     with_digits,
 )
+from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS, read_table
 
-_TABLE = read_table("wording.json")
-DAYS = WEEKDAYS.union(_TABLE["relative_days"].split())
-FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
+WORDING: dict[str, Any] = read_table("wording.json")
+DAYS = WEEKDAYS.union(WORDING["relative_days"].split())
+FRACTIONS = {word: Decimal(value) for value, words in WORDING["fractions"].items() for word in words.split()}
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"

@@ -28,7 +28,6 @@ from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     FIGURE,
     IDEOGRAPHS,
-    MONTHS,
     READ_AS,
     WORDS,
     NumberWords,
@@ -45,6 +44,7 @@ from scrapy_neardup.evidence.figures.stated_numbers import (
     place_marks,
 )
 from scrapy_neardup.evidence.figures.toll_words import ENDS, Cues, cues_of, has_died, is_beside_other
+from scrapy_neardup.evidence.word_tables import MONTHS
 from scrapy_neardup.story import VAGUE, Qualifier
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences

@@ -12,7 +12,7 @@ from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
 from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
-from scrapy_neardup.content.processes import start_extraction
+from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
 from scrapy_neardup.index import Index
@@ -214,7 +214,7 @@ async def _check_redis(index: Index, store: str) -> list[Check]:
 async def _check_extractor(settings: NearDupSettings) -> Check:
     if settings.extractor is None:
         return Check("extractor", "none: each item must have its own text")
-    extraction = start_extraction(settings)
+    extraction = ExtractionProcesses(worker_options(settings, sketches=True))
     where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
