@@ -340,7 +340,8 @@ class NearDupPipeline(Component):
             self.count("would_drop")
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
-        if verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
+        is_unchanged = verdict.kind == "revisit" and verdict.share == verdict.similarity == 1
+        if not is_unchanged or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
             row = dropped_row(adapter, tags_of(verdict, self.settings.fields))
             if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
                 return False

@@ -151,7 +151,7 @@ HINTS = {
     "untagged": (
         0,
         "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the"
-        " fields of NEARDUP_FIELDS in it",
+        " tags there; no class may be frozen, and types must allow None",
     ),
     "no-page": (
         0,
@@ -351,7 +351,7 @@ class RunSummary:
                     items,
                     text.format(
                         share=f"{items:,} of {max(items, judged):,} items",
-                        untagged=_most(self._untagged),
+                        untagged=", ".join(dict(self._untagged.most_common(5))),
                         remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                         min_words=self._settings.min_words,
                         time_field=self._settings.item_fields["time"],

@@ -210,7 +210,9 @@ def test_each_kind_takes_the_tags_that_it_declares_and_a_hint_counts_what_takes_
         assert {item[STATUS] for item in pair if tags} <= {"original"}
         assert all(next(iter(item)) == "kind" for item in pair), "its own fields come first"
         assert not crawl.lines("WARNING", f".{kind} ")
-    assert crawl.hints["untagged"] == 2 * len([*REFUSING, *(kind for kind, tags in TAGGED.items() if not tags)])
+    untagged = [*REFUSING, *(kind for kind, tags in TAGGED.items() if not tags)]
+    assert crawl.hints["untagged"] == 2 * len(untagged)
+    assert all(kind in crawl.log.partition(" took no tags")[2] for kind in untagged)
 
 
 def test_the_bases_declare_every_tag_and_nothing_else() -> None:
