@@ -343,7 +343,10 @@ class RunSummary:
         counts["untagged"] = self._untagged.total()
         if self._levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
-        remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
+        remedy = (
+            f"set NEARDUP_ITEM_FIELDS = {{'text': {''.join(dict(self._long_fields.most_common(1)))!r}}},"
+            " which holds long texts"
+        )
         for name, (least, text) in HINTS.items():
             if (items := counts[name]) and items >= least * judged:
                 yield (
@@ -365,10 +368,6 @@ def _note(names: Counter[str], name: object) -> None:
     name = printable(str(name)[:_LONGEST_NAME])
     if name in names or len(names) < _MOST_NOTED:
         names[name] += 1
-
-
-def _most(names: Counter[str]) -> str:
-    return max(names, key=lambda name: names[name], default="")
 
 
 def _row(counts: str, title: str) -> str:

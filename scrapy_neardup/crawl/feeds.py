@@ -171,8 +171,7 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
 
     Raise SettingsError if there is none for the scheme of its uri, or if the name promises another format.
     """
-    other = _OTHER_FORMAT.search(uri)
-    if other and (setting, other[0].lower()) != ("NEARDUP_RECORD", ".gz"):
+    if _OTHER_FORMAT.search(uri) and (setting, uri[-3:].lower()) != ("NEARDUP_RECORD", ".gz"):
         raise SettingsError(setting, without_password(uri), "the feed is JSON lines; let its name end in .jsonl")
     storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path}
     scheme = _scheme(uri)

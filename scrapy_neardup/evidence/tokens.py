@@ -283,8 +283,7 @@ def _half_of_day(behind: Sequence[str], language: str) -> tuple[str, int]:
 
 def _time(core: str, half: str) -> str:
     """Return a time of day in minutes behind "@", and the number of a date or year as it is."""
-    clock = _CLOCK.fullmatch(core)
-    if clock:
+    if clock := _CLOCK.fullmatch(core):
         hour, minute = int(clock[1]), int(clock[2])
     elif half and core.isdigit() and len(core) < 3:
         hour, minute = int(core), 0

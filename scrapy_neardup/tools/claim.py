@@ -75,9 +75,11 @@ class Claim:
         """
         title = terms_of(text.title)
         # A short line without a stop may be the title of another article.
-        lines = whole_sentences(text.text)
-        said = [each for each in lines if each[-1].lower() == each[-1].upper() or len(each.split()) > 12]
-        sentences = [(each, terms_of(each)) for each in [text.title, *said]]
+        sentences = [
+            (each, terms_of(each))
+            for each in (text.title, *whole_sentences(text.text))
+            if each == text.title or each[-1].lower() == each[-1].upper() or len(each.split()) > 12
+        ]
         best = ""
         least = _LEAST_SHARE if len(self._names) + len(self._numbers) < _SURE else _LEAST_SURE
         for at in range(len(sentences)):

@@ -116,35 +116,28 @@ import pydantic
 
 from scrapy_neardup import NearDupFields, NearDupItem
 
-
 class Declared(NearDupItem):
     kind = scrapy.Field()
 
-
 class Plain(scrapy.Item):
     kind = scrapy.Field()
-
 
 class Partial(scrapy.Item):
     kind = scrapy.Field()
     neardup_status = scrapy.Field()
 
-
 @dataclass
 class Mixed(NearDupFields):
     kind: str
-
 
 @dataclass
 class Bare:
     kind: str
 
-
 @dataclass(frozen=True)
 class Frozen:
     kind: str
     neardup_status: str | None = None
-
 
 @attrs.define
 class Attrs:
@@ -152,20 +145,16 @@ class Attrs:
     neardup_status: str | None = None
     neardup_similarity: float | None = None
 
-
 class Pydantic(pydantic.BaseModel):
     kind: str
     neardup_status: str | None = None
     neardup_similarity: float | None = None
 
-
 class Strict(pydantic.BaseModel, validate_assignment=True):
     kind: str
     neardup_status: int = 0
 
-
 KINDS = (dict, Declared, Plain, Partial, Mixed, Bare, Frozen, Attrs, Pydantic, Strict)
-
 
 class News(Pages):
     """Yields two items of the page's kind."""

@@ -131,7 +131,6 @@ async def _run(options: Options, values: Values) -> int:
         final_stories = await detector.final_stories()
         for story, final in final_stories.items():
             _write(stories, {"story": output_format.given_id(story), "final_story": output_format.given_id(final)})
-        sys.stdout.flush()
         seconds = time.perf_counter() - start
     return _end(
         options,

@@ -200,12 +200,10 @@ def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
     if file is not None:
         html = html or None
     time = extra.pop("time", None)
-    seconds = None
-    if time is not None:
-        try:
-            seconds = parse_time(time)
-        except ValueError as error:
-            raise InputError(f"'time': {error}") from error
+    try:
+        seconds = None if time is None else parse_time(time)
+    except ValueError as error:
+        raise InputError(f"'time': {error}") from error
     return RecordedDocument(
         line=line.number,
         where=where,
