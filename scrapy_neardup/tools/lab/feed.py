@@ -85,9 +85,13 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
     """
     lines = read_packed(path, lambda file: objects_of(file, path))
     first = take(lines, _FIRST)
-    needed = {"'id'": ("id",), "'text', 'html' or 'file'": _CONTENT}
     lacking = [
-        [name for name, keys in needed.items() if all(row.get(key) is None for key in keys)] for _, _, row, _ in first
+        [
+            name
+            for name, keys in (("'id'", ("id",)), ("'text', 'html' or 'file'", _CONTENT))
+            if all(row.get(key) is None for key in keys)
+        ]
+        for _, _, row, _ in first
     ]
     if first and all(lacking):
         raise InputError(
