@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
-_OTHER_FORMAT = re.compile(r"\.(?:csv|xml|pickle|marshal|parquet|xlsx|gz|bz2|xz|zst)$", re.IGNORECASE)
+_OTHER_FORMAT = re.compile(r"\.(?:csv|xml|parquet|xlsx|gz|bz2|xz|zst)$", re.IGNORECASE)
 
 KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
