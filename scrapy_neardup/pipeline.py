@@ -342,7 +342,8 @@ class NearDupPipeline(Component):
             self.count("would_drop")
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
-        if verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
+        is_same = (verdict.kind, verdict.share, verdict.similarity) == ("revisit", 1, 1)
+        if not is_same or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
             row = dropped_row(adapter, tags_of(verdict))
             if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
                 return False
@@ -356,6 +357,4 @@ def _missing_text(page: Page, *, is_of_page: bool) -> str:
         return "no-page"
     if not is_of_page:
         return "other-page"
-    if page.text.strip() or page.reason != "no-text":
-        return ""
-    return "no-text"
+    return "no-text" if page.reason == "no-text" and not page.text.strip() else ""

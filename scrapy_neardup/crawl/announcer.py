@@ -150,8 +150,8 @@ STATS = {
 HINTS = {
     "untagged": (
         0,
-        "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the tags"
-        " in it",
+        "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the"
+        " tags there; no class may be frozen, and types must allow None",
     ),
     "no-page": (
         0,
@@ -343,7 +343,10 @@ class RunSummary:
         counts["untagged"] = self._untagged.total()
         if self._levels or len(self._local_sites) < MIN_SOURCES:
             counts["local-hosts"] = 0
-        remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
+        remedy = (
+            f"set NEARDUP_ITEM_FIELDS = {{'text': {''.join(dict(self._long_fields.most_common(1)))!r}}},"
+            " which holds long texts"
+        )
         for name, (least, text) in HINTS.items():
             if (items := counts[name]) and items >= least * judged:
                 yield (
@@ -351,7 +354,7 @@ class RunSummary:
                     items,
                     text.format(
                         share=f"{items:,} of {max(items, judged):,} items",
-                        untagged=_most(self._untagged),
+                        untagged=", ".join(dict(self._untagged.most_common(5))),
                         remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                         min_words=self._settings.min_words,
                         time_field=self._settings.item_fields["time"],
@@ -365,10 +368,6 @@ def _note(names: Counter[str], name: object) -> None:
     name = printable(str(name)[:_LONGEST_NAME])
     if name in names or len(names) < _MOST_NOTED:
         names[name] += 1
-
-
-def _most(names: Counter[str]) -> str:
-    return max(names, key=lambda name: names[name], default="")
 
 
 def _row(counts: str, title: str) -> str:

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
+_OTHER_FORMAT = re.compile(r"\.(?:csv|xml|parquet|xlsx|gz|bz2|xz|zst)$", re.IGNORECASE)
 
 KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
@@ -166,7 +167,12 @@ def _without_login(error: Exception) -> str:
 
 
 def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
-    """Return the class of the storage of a feed. Raise SettingsError if there is none for the scheme of its uri."""
+    """Return the class of the storage of a feed.
+
+    Raise SettingsError if there is none for the scheme of its uri, or if the name promises another format.
+    """
+    if _OTHER_FORMAT.search(uri) and (setting, uri[-3:].lower()) != ("NEARDUP_RECORD", ".gz"):
+        raise SettingsError(setting, without_password(uri), "the feed is JSON lines; let its name end in .jsonl")
     storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path}
     scheme = _scheme(uri)
     if scheme not in storages:

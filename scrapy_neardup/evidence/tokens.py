@@ -5,7 +5,7 @@ a list: negations, quantities, "said" and "stated", articles. Two spellings of o
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Literal, NamedTuple
@@ -76,12 +76,29 @@ FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "n
 # Letters, then digits: a code, unless the letters are a currency. Digits of a code are hidden from ``number_tokens``.
 _CODE = re.compile("(?<![\\w])([A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*)")
 _HIDDEN, _CODE_MARK = str.maketrans("0123456789-", "qjzxkvwyhbg"), "zq"
+# Signs that say something, as words: "A+", "C#", "< 5". A hyphen, a bullet, an arrow or "✓" says nothing.
+_SPOKEN = {
+    "+": " plus",
+    "#": " sharp",
+    "<": " under ",
+    ">": " over ",
+    "\u2264": " at most ",
+    "\u2265": " at least ",
+    "\u2030": " per mille",
+    **dict.fromkeys("\u2612\u2717\u2718", " not "),
+    "-": " minus",  # the last one of a set
+}
+_SAID = "".join(_SPOKEN)
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
-_SIGNS = re.compile(
-    "[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212-](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
-    "|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*)"
+_SAYS = (
+    "(?<=[\u2030\u2264\u2265\u2612\u2717\u2718])|(?<=[ (][<>])(?=[= ]{0,2}[0-9])"
+    "|(?:(?<=\\b[A-FO0][+#-])|(?<=[A-D]{2}[+-]))(?!\\w| \\w{1,4} \\w+-\\w)"
 )
-_USUAL = (
+_SIGNS = re.compile(
+    f"[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212{_SAID}](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
+    f"|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*|{_SAYS})"
+)
+_USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
@@ -92,11 +109,13 @@ _USUAL = (
     (re.compile("(?i)\\bwon't\\b"), "will not"),
     (re.compile("(?i)(?<=[a-z])n't\\b"), " not"),
     (re.compile("(?i)\\bn'(?=[aeiouhy])"), "ne "),  # French: "n'est"
+    (re.compile(f"[{_SAID}](?:{_SAYS})"), lambda found: _SPOKEN[found[0]]),
 )
 # Texts without these signs are written as usual. To search once takes a fifth of the time.
 _UNUSUAL = re.compile(
-    "[0-9?\ufffd\u2212\u2013'-]"
-    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT]))"
+    f"[0-9?\ufffd\u2212\u2013'{_SAID}]"
+    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
+    f"|{_SAYS})"
 )
 # Words of scripts without spaces that have a kind are one token, all others a token each character.
 _PIECES = sorted((word for word in _KINDS if re.match(WITHOUT_SPACES, word)), key=len, reverse=True)
@@ -267,8 +286,7 @@ def _half_of_day(behind: Sequence[str], language: str) -> tuple[str, int]:
 
 def _time(core: str, half: str) -> str:
     """Return a time of day in minutes behind "@", and the number of a date or year as it is."""
-    clock = _CLOCK.fullmatch(core)
-    if clock:
+    if clock := _CLOCK.fullmatch(core):
         hour, minute = int(clock[1]), int(clock[2])
     elif half and core.isdigit() and len(core) < 3:
         hour, minute = int(core), 0
@@ -280,7 +298,7 @@ def _time(core: str, half: str) -> str:
 
 
 def signs_of(text: str) -> list[str]:
-    """Return the signs of currencies and the negative numbers of a text: signs are no words."""
+    """Return the signs of a text that say something, such as those of currencies, and its negative numbers."""
     return sorted(f"-{each[1:].rstrip('.,')}" if len(each) > 1 else each for each in _SIGNS.findall(text))
 
 

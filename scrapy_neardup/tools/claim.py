@@ -74,7 +74,12 @@ class Claim:
         It must tell much of the claim alone: in news the parts of a wrong claim stand beside one another.
         """
         title = terms_of(text.title)
-        sentences = [(each, terms_of(each)) for each in whole_sentences(text.text)]
+        # A short line without a stop may be the title of another article.
+        sentences = [
+            (each, terms_of(each))
+            for each in (text.title, *whole_sentences(text.text))
+            if each == text.title or each[-1].lower() == each[-1].upper() or len(each.split()) > 12
+        ]
         best = ""
         least = _LEAST_SHARE if len(self._names) + len(self._numbers) < _SURE else _LEAST_SURE
         for at in range(len(sentences)):

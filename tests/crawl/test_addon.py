@@ -116,35 +116,28 @@ import pydantic
 
 from scrapy_neardup import NearDupFields, NearDupItem
 
-
 class Declared(NearDupItem):
     kind = scrapy.Field()
 
-
 class Plain(scrapy.Item):
     kind = scrapy.Field()
-
 
 class Partial(scrapy.Item):
     kind = scrapy.Field()
     neardup_status = scrapy.Field()
 
-
 @dataclass
 class Mixed(NearDupFields):
     kind: str
-
 
 @dataclass
 class Bare:
     kind: str
 
-
 @dataclass(frozen=True)
 class Frozen:
     kind: str
     neardup_status: str | None = None
-
 
 @attrs.define
 class Attrs:
@@ -152,20 +145,16 @@ class Attrs:
     neardup_status: str | None = None
     neardup_similarity: float | None = None
 
-
 class Pydantic(pydantic.BaseModel):
     kind: str
     neardup_status: str | None = None
     neardup_similarity: float | None = None
 
-
 class Strict(pydantic.BaseModel, validate_assignment=True):
     kind: str
     neardup_status: int = 0
 
-
 KINDS = (dict, Declared, Plain, Partial, Mixed, Bare, Frozen, Attrs, Pydantic, Strict)
-
 
 class News(Pages):
     """Yields two items of the page's kind."""
@@ -210,7 +199,9 @@ def test_each_kind_takes_the_tags_that_it_declares_and_a_hint_counts_what_takes_
         assert {item[STATUS] for item in pair if tags} <= {"original"}
         assert all(next(iter(item)) == "kind" for item in pair), "its own fields come first"
         assert not crawl.lines("WARNING", f".{kind} ")
-    assert crawl.hints["untagged"] == 2 * len([*REFUSING, *(kind for kind, tags in TAGGED.items() if not tags)])
+    untagged = [*REFUSING, *(kind for kind, tags in TAGGED.items() if not tags)]
+    assert crawl.hints["untagged"] == 2 * len(untagged)
+    assert all(kind in crawl.log.partition(" took no tags")[2] for kind in untagged)
 
 
 def test_the_bases_declare_every_tag_and_nothing_else() -> None:

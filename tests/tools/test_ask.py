@@ -116,7 +116,9 @@ async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, a
     beside = "Conductors want more near Strelsau. The ferry Thistle sails again. The contract waits in Brackwater. "
     await room.publish("ferry", "ferry", 7300, text=beside + text("ferry"))
     mine = "A gas explosion in the Grimwald mine left 9 miners dead under 1,200 tonnes of rock. "
+    teaser = "Nine ministers of Ruritania resigned over the palace of Strelsau\n"
     await room.publish("mine", "mine", 7310, text=mine + text("mine"))
+    await room.publish("teaser", "teaser", 7320, text=teaser + text("teaser"))
     alone = await ask.coverage("Gas of two kinds left 14 miners dead under 1200 tonnes of rock in the Grimwald mine.")
     apart = await ask.coverage("Conductors of the ferry Thistle end a contract near Brackwater.")
     right, wrong = [await ask.coverage(fire.format(dead)) for dead in (12, 40)]

@@ -18,13 +18,13 @@ from scrapy_neardup.tools.commands.console import (
     print_json,
 )
 
-# The options of each question, besides --most.
+# The options of each question.
 _TAKES = {
-    "stories": ("since", "sources", "language", "source"),
-    "changes": ("since", "csv"),
-    "figures": ("since", "csv"),
-    "events": ("since",),
-    "one-site": ("language", "source"),
+    "stories": ("since", "sources", "language", "source", "most"),
+    "changes": ("since", "csv", "most"),
+    "figures": ("since", "csv", "most"),
+    "events": ("since", "most"),
+    "one-site": ("language", "source", "most"),
     "story": ("name",),
     "coverage": ("name",),
     "has-seen": ("name",),
@@ -52,7 +52,6 @@ OPTIONS = (
         "--most",
         metavar="N",
         type=number_from(1, MOST_CHANGES_READ),
-        default=MOST_CHANGES_READ,
         help=f"the most changes that one answer reads, or articles that it has (default: {MOST_CHANGES_READ})",
     ),
     option("--csv", action="store_true", help="print changes or figures as one table for spreadsheets"),
@@ -63,19 +62,20 @@ OPTIONS = (
 
 async def run(options: Options, values: Values) -> int:
     given = _given(options)
+    given.pop("csv", None)
     question = options.question.replace("-", "_")
     name = options.name or ""
     async with live_detector(options, values) as detector:
         ask = Ask(detector)
         if options.csv:
-            await _print_table(ask, question, options.since, options.most)
+            await _print_table(ask, question, given)
             return 0
         if question == "coverage" and not _is_sentence(name):
             answer = await coverage_of(detector, name)
         elif name:
             answer = await getattr(ask, question)(name)
         else:
-            answer = await getattr(ask, question)(**given, most=options.most)
+            answer = await getattr(ask, question)(**given)
             for row in answer.pop(question):
                 print_json(row)
     print_json(answer)
@@ -96,11 +96,12 @@ def _given(options: Options) -> dict[str, Any]:
     return given
 
 
-async def _print_table(ask: Ask, question: str, since: str | None, most: int) -> None:
+async def _print_table(ask: Ask, question: str, given: dict[str, Any]) -> None:
     rows: list[Answer] = []
     ends: list[Answer] = []
     while not ends or ends[-1]["more"]:
-        answer = await getattr(ask, question)(ends[-1]["next"] if ends else since, most=most)
+        answer = await getattr(ask, question)(**given)
+        given["since"] = answer["next"]
         newest = answer.pop(question)
         told = {row["story"] for row in newest if question == "figures"}
         rows = [row for row in rows if row["story"] not in told] + newest

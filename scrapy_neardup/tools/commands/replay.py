@@ -50,7 +50,7 @@ OPTIONS = (
         "--output",
         metavar="OUT.jsonl",
         type=Path,
-        help="write the verdicts here: one line for each input line, in the same order; - is standard output; with"
+        help="write the verdicts here: one line for each non-empty input line, in order; - is standard output; with"
         " --cluster a folder",
     ),
     option("--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"),
@@ -131,7 +131,6 @@ async def _run(options: Options, values: Values) -> int:
         final_stories = await detector.final_stories()
         for story, final in final_stories.items():
             _write(stories, {"story": output_format.given_id(story), "final_story": output_format.given_id(final)})
-        sys.stdout.flush()
         seconds = time.perf_counter() - start
     return _end(
         options,
@@ -186,6 +185,7 @@ def _end(options: Options, path: Path, summary: dict[str, Any], status: int, *, 
         print_error(f"Ended early, after {counted(summary['documents'], 'document')}.")
     elif not summary["documents"]:
         print_error(f"{shown(path)}: {_NO_DOCUMENT if summary['errors'] else 'the file has no documents'}")
+        return 2
     return status or int(summary["errors"] > 0)
 
 

@@ -81,19 +81,22 @@ def take(entries: Iterator[T], most: int) -> list[T]:
 def read_feed(path: Path) -> Iterator[RecordedDocument]:
     """Return the documents of a file in their order, without empty lines.
 
-    Raise InputError at once if nothing can be read, or if each of the first lines lacks a key that documents need.
+    Raise InputError at once if nothing can be read, or if none of the first lines has the keys that documents need.
     """
     lines = read_packed(path, lambda file: objects_of(file, path))
     first = take(lines, _FIRST)
-    needed = {"'id'": ("id",), "'text', 'html' or 'file'": _CONTENT}
-    # Nothing is said of a line that is no object.
     lacking = [
-        [name for name, keys in needed.items() if row and all(row.get(key) is None for key in keys)]
+        [
+            name
+            for name, keys in (("'id'", ("id",)), ("'text', 'html' or 'file'", _CONTENT))
+            if all(row.get(key) is None for key in keys)
+        ]
         for _, _, row, _ in first
     ]
     if first and all(lacking):
         raise InputError(
-            f"{shown(path)}: its lines are no documents: line {first[0].number} has no {' and no '.join(lacking[0])}."
+            f"{shown(path)}: its lines are no documents:"
+            f" {first[0].error or f'line {first[0].number} has no ' + ' and no '.join(lacking[0])}."
             " If they are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that"
             " file"
         )
@@ -201,12 +204,10 @@ def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
     if file is not None:
         html = html or None
     time = extra.pop("time", None)
-    seconds = None
-    if time is not None:
-        try:
-            seconds = parse_time(time)
-        except ValueError as error:
-            raise InputError(f"'time': {error}") from error
+    try:
+        seconds = None if time is None else parse_time(time)
+    except ValueError as error:
+        raise InputError(f"'time': {error}") from error
     return RecordedDocument(
         line=line.number,
         where=where,

@@ -58,6 +58,9 @@ def test_a_replay_reads_and_writes_a_pipe(tmp_path: Path) -> None:
     done = neardup(tmp_path, "replay", "-", "-O", "-", "--json", answer=lines(rows()))
     assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["original", "duplicate"] * 3
     assert json.loads(done.stderr)["documents"] == 6, "the summary does not mix with the verdicts"
+    for nothing in ("", "root:x:0\n" * 26):
+        done = neardup(tmp_path, "replay", "-", answer=nothing)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -131,10 +134,7 @@ def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> N
         (["watch", "--nmaespace", "x"], "watch: error: unrecognized arguments: --nmaespace x ("),
         (["--json", "watch"], "watch: error: unrecognized arguments: --json (options go after the subcommand)"),
         (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
-        (
-            ["watch", "--store", "redis.host:6379/0"],
-            "watch: error: NEARDUP_STORE = 'redis.host:6379/0': a store is memory://",
-        ),
+        (["watch", "--store", "host:6379/0"], "watch: error: NEARDUP_STORE = 'host:6379/0': a store is memory://"),
     ],
 )
 def test_what_is_mistyped_is_named_in_one_line(tmp_path: Path, given: list[str], said: str) -> None:
