@@ -8,7 +8,7 @@ however these are written. What is not sure is no line: its sentence is in the n
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import product, takewhile
+from itertools import dropwhile, product, takewhile
 from operator import attrgetter
 
 from scrapy_neardup.evidence.differences import HEAD, Comparison, Sentence
@@ -92,8 +92,12 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
 
 def _increments(side: Side) -> set[Figure]:
     """Return the figures of a text that replace none: "seven were arrested", "two more were arrested"."""
-    added = (each for each in tolls_of(side.title, side.text, side.language) if each.is_increment)
-    return {Figure(str(each.low), kind) for each in added for kind in (each.kind, PEOPLE, 0)}
+    return {
+        Figure(str(each.low), kind)
+        for each in tolls_of(side.title, side.text, side.language)
+        if each.is_increment
+        for kind in (each.kind, PEOPLE, 0)
+    }
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -161,7 +165,7 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
     before = equal_words(old.before, new.before)[::-1]
     behind = [] if new.token.kind == "code" else equal_words(old.behind, new.behind)
     if new.token.kind in ("time", "code"):
-        small = takewhile(is_small, new.before)
+        small = dropwhile(lambda each: each.text in WORDS["articles"], takewhile(is_small, new.before))
         return as_printed(text, [*before, *reversed([*small])] if before else behind)
     # "lost catch, $29 billion special damages"
     is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
@@ -206,8 +210,7 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
         known = before[kind]
         newest = after[kind]
         is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
-        is_part = kind not in corrected and _is_part(kind, str(known), str(newest), new, old)
-        if is_new and not is_part:
+        if is_new and (kind in corrected or not _is_part(kind, str(known), str(newest), new, old)):
             yield kind, str(known), str(newest)
 
 

@@ -9,6 +9,7 @@ from itertools import chain, product, takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import Sentence
+from scrapy_neardup.evidence.figures.number_words import WORDS
 from scrapy_neardup.evidence.replacements import article_for_number
 from scrapy_neardup.evidence.sentence_values import as_printed, equal_words, is_small
 from scrapy_neardup.evidence.spellings import begin_alike, is_same_word
@@ -75,7 +76,7 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     if not told or max(map(len, told)) > longest:
         return None
     is_toll = has_number and "fate" in subjects
-    is_figure = is_toll or not subjects.isdisjoint(VALUES)
+    is_figure = is_toll or any(each.text == "minus" for each in (*gone, *came)) or not subjects.isdisjoint(VALUES)
     return change_of(label, *map(as_printed, texts, told), is_toll=is_toll, is_figure=is_figure)
 
 
@@ -112,8 +113,11 @@ def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> b
     sides = [[each for each in side if not is_small(each) and each.kind != "negation"] for side in (gone, came)]
     denied = [(a, b) for a, b in product(*sides) if are_denied(a.text, b.text, language)]
     pairs = [*denied, *(pair for pair in product(*sides) if is_same_word(*pair))]
-    known = set(chain.from_iterable(pairs))
-    others = [each for each in chain(*sides) if each not in known and each.kind not in ("quantity", "number")]
+    others = [
+        each
+        for each in chain(*sides)
+        if each not in chain.from_iterable(pairs) and each.kind not in ("quantity", "number")
+    ]
     # Beside "not" a word may be gone or added, and "nobody" may be "many". "Not accepted" and "rejected" say the same.
     return (denials[0] != denials[1]) != bool(denied) and len(others) <= 1 + bool(pairs)
 
@@ -121,8 +125,9 @@ def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> b
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a name stands in the place of another one, and these are not two forms of one: "Kiev", "Kyiv"."""
     are_names = {each.kind for each in (*gone, *came)} == {"name"} and len(gone) == len(came)
-    ratios = (SequenceMatcher(None, old.text, new.text).ratio() for old, new in zip(gone, came, strict=False))
-    return are_names and all(ratio < _ALIKE for ratio in ratios)
+    return are_names and all(
+        SequenceMatcher(None, old.text, new.text).ratio() < _ALIKE for old, new in zip(gone, came, strict=False)
+    )
 
 
 def _label(text: str, edit: _Edit, before: int, language: str) -> str:
@@ -132,6 +137,7 @@ def _label(text: str, edit: _Edit, before: int, language: str) -> str:
     ahead = [[*takewhile(lambda each: not each.closes, row)] for row in rows]
     behind = [side[len(side) - edit.behind :] for side in (edit.old, edit.new) if not came or not came[-1].closes]
     labels = [equal_words(*ahead)[::-1], equal_words(*behind) if behind else []]
-    if any(each.of == "share" for each in said_in(came, language)):
+    is_of_next = any(each.text in WORDS["articles"] for row in ahead for each in row[:1])  # "in the north tower"
+    if is_of_next or any(each.of == "share" for each in said_in(came, language)):
         labels.reverse()
     return as_printed(text, labels[0] or labels[1])

@@ -194,8 +194,9 @@ def _is_other_date(old: Value, new: Value) -> bool:
     olds, news = _parts_of_date(old.shown), _parts_of_date(new.shown)
     gone = [each for each in olds if not any(is_same_word(each, other) for other in news)]
     came = [each for each in news if not any(is_same_word(each, other) for other in olds)]
-    likes = (form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came))
-    return not are_today and any(likes)
+    return not are_today and any(
+        form_of(a) == form_of(b) and (len(a.text) > 2) == (len(b.text) > 2) for a, b in product(gone, came)
+    )
 
 
 def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
@@ -260,7 +261,7 @@ def equal_words(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
 
 def as_printed(text: str, tokens: Sequence[Token]) -> str:
     """Return words of a sentence with their capitals and accents."""
-    words = [*_WORD.findall(text), *LETTERS.findall(text)]
-    printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
+    words = [*_WORD.findall(text), *LETTERS.findall(text)][::-1]
+    printed = {fold(word).casefold().replace("'", ""): word for word in sorted(words, key=str.islower)}
     told = " ".join(printed.get(word, word) for word in printed_words(tokens).split(" "))
     return _BESIDE_SIGN.sub("", told)

@@ -102,6 +102,11 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
     (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
     (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
+    # "15 heures 30", but not "in 15 hours 30 people"
+    (
+        re.compile("(?<![0-9])([0-2]?[0-9]) heures ([0-5][0-9])(?= (?:dans|a|au|et|en|le|la|par|sur) |[,;.]|$)"),
+        r"\1h\2",
+    ),
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
@@ -114,7 +119,7 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 # Texts without these signs are written as usual. To search once takes a fifth of the time.
 _UNUSUAL = re.compile(
     f"[0-9?\ufffd\u2212\u2013'{_SAID}]"
-    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
+    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h(?:eures)? )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
     f"|{_SAYS})"
 )
 # Words of scripts without spaces that have a kind are one token, all others a token each character.

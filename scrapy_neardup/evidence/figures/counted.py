@@ -72,7 +72,7 @@ _ENDS = _BORDERS | WORDS["and"]
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
 _AGE = re.compile(
-    "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله|岁|歲|歳"
+    "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|latk|latek|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله|岁|歲|歳"
 )
 _UNSPACED = "\u0e00"
 _ARABIC_AND = "و"

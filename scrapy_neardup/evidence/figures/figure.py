@@ -154,9 +154,10 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
 def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str]) -> bool:
     """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
     nearest = next((word for word in before[:2] if word != LINE_END), "")
-    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_between_commas = nearest in (COMMA, "(") and (mark != "" or behind[:1] == [COMMA])
     is_age = is_between_commas and value.isdigit() and int(value[:9]) <= 110
-    return bool(is_age) or nearest in WORDS["named"]
+    is_of_one = nearest in WORDS["before ages"] and not WORDS["one person"].isdisjoint(before[1:2])  # "a boy of 12"
+    return is_age or is_of_one or nearest in WORDS["named"]
 
 
 def is_plain(value: str) -> bool:

@@ -70,6 +70,16 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
     ("パーセント", re.compile("パーセント"), "%"),
     ("퍼센트", re.compile("퍼센트"), "%"),
     ("ร้อยละ", re.compile("ร้อยละ ?(?=[0-9])"), " %"),
+    (
+        ", ",
+        re.compile(
+            r"(?i)(?<![\w-])((?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}) ([0-3]?[0-9]), "
+            "(?=(?:19|20)[0-9]{2}(?![0-9]|[.,][0-9]))"
+        ),
+        r"\2 \1 ",  # "March 5, 2026"
+    ),
+    ("medio", re.compile(r"(?i)(?<!\w)un (millon) y medio(?!\w)"), r"1,5 \1"),
+    ("mezzo", re.compile(r"(?i)(?<!\w)un (milione) e mezzo(?!\w)"), r"1,5 \1"),
     ("٫", re.compile("٫"), "."),
     ("٬", re.compile("٬"), ","),
     *((sign, re.compile(f"(?<![0-9])(?<![0-9] ){sign}"), f"0{value}") for sign, value in _QUARTERS),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, dropwhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import (
@@ -268,8 +268,9 @@ def _news(
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
     if not same:  # "12 dead. Another 5 are missing."
-        is_beside = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
-        is_beside &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
+        is_beside = toll.kind not in (FigureKind.CASES, *_CASES) and any(  # new cases are always more
+            each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told
+        )
         if is_beside and toll.is_increment and toll.is_first:
             return []
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
@@ -364,8 +365,10 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     """Return the kind of a figure of people who may be dead by now: "two more people hurt in the crash have died"."""
     words = sentence.words
     ahead = words[: each.first]
-    behind = words[each.end :][:_REACH]
-    are_more = is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD])
+    reached = words[each.end :][:_REACH]
+    behind = [*dropwhile(lambda word: word.isdigit() or word in WORDS["of"], reached)]
+    is_part = any(map(str.isdigit, reached[: len(reached) - len(behind)]))  # "two of the 12 injured"
+    are_more = is_part or (is_more(words, each, cues) and WORDS["auxiliaries"].isdisjoint(behind[:_HEAD]))
     ends = WORDS["and"] if are_more or kind is FigureKind.VICTIMS else ENDS
     if are_more:
         # "ещё двое пассажиров, раненых в аварии, умерли"
@@ -373,8 +376,9 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     near = ahead[-_NEAR:][::-1] * (not any(map(str.isdigit, ahead)))  # "скончался ещё один пострадавший"
     if has_died(behind, cues, ends) or has_died(near, cues, ends):
         return FigureKind.DEAD
-    is_of_disease = kind is FigureKind.INJURED and cues["sick"].search(said)
-    return FigureKind.CASES if is_of_disease else kind
+    if is_part and any(map(meaning_of, behind[:1])):
+        return FigureKind.OTHER
+    return FigureKind.CASES if kind is FigureKind.INJURED and cues["sick"].search(said) else kind
 
 
 def _is_meant(kind: int, each: Placed, said: str, sentence: _Sentence, context: str, cues: Cues) -> bool:
