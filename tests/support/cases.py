@@ -7,6 +7,7 @@ from pathlib import Path
 def read_cases(path: Path) -> dict[str, list[tuple[str, ...]]]:
     """Return the cases by the headings above them. Empty lines between cases count nothing."""
     _, *parts = re.split(r"^\[([a-z ]+)\]$", path.read_text("utf-8"), flags=re.MULTILINE)
+    assert len({*parts[::2]}) == len(parts[::2]), f"{path} has a heading twice"
     return {
         kind: [tuple(each.replace("\\n", "\n").split("  ")) for each in lines.splitlines() if each]
         for kind, lines in zip(parts[::2], parts[1::2], strict=True)
