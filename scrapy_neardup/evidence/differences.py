@@ -9,6 +9,7 @@ anything else, words that are spelled alike are content too: no list knows all w
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
@@ -35,6 +36,7 @@ IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
+_ADDED = 0.25  # share of the words of a sentence that the old text does not have
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -86,7 +88,9 @@ class Comparison:
         # First the titles, because a sentence of the text may count another thing.
         of_titles = [each for each in align(self._read[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
         self._aligned = of_titles + align(self._read, olds)[len(of_titles) :]
-        self._known = BothTexts(new, old)
+        self._known = BothTexts(
+            new, old, {each.partner: each.text for each in sorted(self._aligned, key=attrgetter("held"))}
+        )
         self._compared: dict[int, Sentence] = {}  # those that were asked for
         body = olds[bool(old.title) :]
         self.old_words = sum(len(each.tokens) for each in body)
@@ -282,7 +286,7 @@ def _partners(
     ]
     if not differences and equal >= NEAR * longest and not is_title:
         differences += _contraries(places)
-    if differences or is_title or not _is_partner_by_accident(new, old, places, known, equal / longest):
+    if differences or is_title or not _is_partner_by_accident(aligned, new, old, places, known, equal / longest):
         held = min(held, len(new))
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
     return Sentence(aligned.text, "", len(new), 0)
@@ -303,16 +307,25 @@ def _is_value(place: Place, gone: int, came: int) -> bool:
 
 
 def _is_partner_by_accident(
-    new: Sequence[Token], old: Sequence[Token], places: Sequence[Place], known: BothTexts, equal: float
+    aligned: Aligned,
+    new: Sequence[Token],
+    old: Sequence[Token],
+    places: Sequence[Place],
+    known: BothTexts,
+    equal: float,
 ) -> bool:
-    """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest.
+    """Decide whether the old text does not say what a sentence does, although its partner has many of its words.
 
-    If nobody knows the numbers of its language, a partner must be nearly equal.
+    So it is if it has words that the old text does not have, and its partner is much longer; or if a quarter of its
+    words are such and another sentence repeats its partner. If nobody knows the numbers of its language, a partner must
+    be nearly equal.
     """
     if equal < NEAR and known.language not in READ_LANGUAGES:
         return True
+    unknown = sum(each.says and not known.has(each) for place in places for each in place.came)
     is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
-    return is_short and any(each.says and not known.has(each) for place in places for each in place.came)
+    is_added = known.closest[aligned.partner] != aligned.text and _ADDED * sum(each.says for each in new) <= unknown
+    return unknown > 0 and (is_short or is_added)
 
 
 def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:

@@ -1,7 +1,7 @@
 """Which lines of a text are of its page and not of its article, such as links, bylines and counters."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -39,9 +39,13 @@ def words_of(text: str) -> frozenset[str]:
 
 
 class BothTexts:
-    """What is looked up in the old text as a whole, and of both texts."""
+    """What is looked up in the old text as a whole, and of both texts.
 
-    def __init__(self, new: Side, old: Side) -> None:
+    ``closest`` has the sentence of the new text that holds most of a partner, by the partner.
+    """
+
+    def __init__(self, new: Side, old: Side, closest: Mapping[str, str]) -> None:
+        self.closest = closest
         self._old_language = old.language
         self._text = f"{old.title}\n{old.text}"
         self.language = new.language

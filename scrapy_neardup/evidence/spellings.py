@@ -35,6 +35,7 @@ _SOUNDS = (
 )
 _VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
+_ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
 _ARABIC = ("\u0600", "\u06ff")
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
@@ -147,7 +148,10 @@ def _sound_alike(a: str, b: str) -> bool:
         shorter, longer = sorted((a, b), key=len)
         has_letters_more = len(longer) - len(shorter) < min(3, len(shorter))
         is_joined = has_letters_more and longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
-        return is_joined or PREFIX.sub("", a) == PREFIX.sub("", b)
+        bare = [PREFIX.sub("", each) for each in (a, b)]
+        if len(bare[0]) >= _LONG_ARABIC:
+            bare = [each.translate(_ARABIC_G) for each in bare]
+        return is_joined or bare[0] == bare[1]
     return _sounds_of(a) == _sounds_of(b)
 
 
