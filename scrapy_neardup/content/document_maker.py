@@ -175,8 +175,8 @@ def _number_or_moment(text: str) -> float | datetime:
     if not _ISO.fullmatch(text):
         raise ValueError
     # Most databases write a space instead of the T, and some a space before the zone.
-    written = re.sub(" ?(?:UTC|GMT)$", "Z", text).replace(" ", "T", 1)
-    moment: datetime = isoparse(re.sub(r" (?=[+Z-]\S*$)", "", written))
+    zoned = re.sub(r" (?=[+Z-]\S*$)", "", re.sub(" ?(?:UTC|GMT)$", "Z", text))
+    moment: datetime = isoparse(zoned.replace(" ", "T", 1))
     return moment
 
 

@@ -99,7 +99,9 @@ class Comparison:
 
     def _at(self, number: int) -> Sentence:
         if number not in self._compared:
-            self._compared[number] = self._compare(number, is_only=self._has_one_edit)
+            found = self._compare(number, is_only=self._has_one_edit)
+            left = (each for each in found.differences if each.new or not self._known.still_has(each.old))
+            self._compared[number] = found._replace(differences=tuple(left))
         return self._compared[number]
 
     def _compare(self, number: int, *, is_only: bool) -> Sentence:

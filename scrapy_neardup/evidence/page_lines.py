@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
+from scrapy_neardup.evidence.places import SHORT
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
@@ -75,6 +76,10 @@ class BothTexts:
         if token.kind == "name":
             return self.is_paper(token)
         return token.kind in FIRM and token.text in _texts_of_tokens(self._text, self._old_language)
+
+    def still_has(self, words: str) -> bool:
+        """Return whether the new text has several words of the old one, in whatever sentence."""
+        return len(words.split()) > SHORT and words_of(words) <= words_of(self._new_text)
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""

@@ -189,7 +189,12 @@ def _swap(
     sides = list(gone[:a]), list(came[:b])
     if not is_of_two and CONJUNCTIONS.get(language, frozenset()).issuperset(between):
         sides = [], []
-    is_sure = len(between) >= SHORT or all(any(each.kind in (*FIRM, "name") for each in side) for side in sides)
+    may_turn = any(
+        side[0].text in FUNCTION_WORDS for side in sides if side
+    )  # "In May the road was", "The road was in May"
+    is_sure = (len(between) >= SHORT and not may_turn) or all(
+        any(each.kind in (*FIRM, "name") for each in side) for side in sides
+    )
     return Place(*sides, before=None, is_only=True) if is_only or is_sure else None
 
 

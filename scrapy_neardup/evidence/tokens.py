@@ -92,7 +92,7 @@ _SAID = "".join(_SPOKEN)
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _SAYS = (
     "(?<=[\u2030\u2264\u2265\u2612\u2717\u2718])|(?<=[ (][<>])(?=[= ]{0,2}[0-9])"
-    "|(?:(?<=\\b[A-FO0][+#-])|(?<=[A-D]{2}[+-]))(?!\\w| \\w{1,4} \\w+-\\w)"
+    "|(?:(?<=\\b[A-FO0][+#])|(?<=[A-D]{2}[+-]))(?!\\w| \\w{1,4} \\w+-\\w)"
 )
 _SIGNS = re.compile(
     f"[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212{_SAID}](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"

@@ -219,7 +219,7 @@ def only_terms_in_common(pair: Pair) -> Finding | None:
     new, old = pair.new.names, pair.old.names
     names = len(shared_terms(new, old))
     told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
-    tell_titles = names > 1 or bool(tolls_in(new)) or min(told, default=1) >= TOLD or 1 in told
+    tell_titles = names > 1 or bool(tolls_in(new) or tolls_in(old)) or min(told, default=1) >= TOLD or 1 in told
     share_words = pair.likeness.containment >= PHRASE or pair.title_overlap >= TITLE_WORDS
     if tell_titles and share_words and (names or not (new and old)):
         return None

@@ -366,7 +366,7 @@ class NearDupSettings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 import difflib  # only a wrong name needs it
 
-                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1, 0.75)
+                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = "".join(f"; is it {PREFIX}{each}?" for each in near)
                 raise SettingsError(name, hide_text(values[name]), f"no such setting{meant}")
         given = {each.name: checked(each, name, values[name]) for name, each in known.items() if name in values}

@@ -21,7 +21,6 @@ _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 # characters that are looked at, and those of an abbreviation with its marks
 _LONGEST_WORD = 12
 _LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
-_OF_PERSONS = frozenset("Prof Dr Mr Mrs Ms Sen Gov Gen Col Lt Capt Sgt Rev Hon".split())  # in front of a name
 # characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
 _FEWEST_WORDS = 50
 _SHORTEST_MEAN = 3.8
@@ -105,18 +104,16 @@ def _is_end(text: str, between: re.Match[str], known: Callable[[], set[str]]) ->
     word = last[0]
     if any(map(str.isdigit, word)):  # also "1.2bn", "19h"
         return len(word) > 1 and text[last.start() - 1] not in LINE_ENDS and not _DAY.match(text, last.start())
-    return between[0].strip() != "." or not _is_abbreviation(
-        word, known, is_sure=following.isdigit() or word in _OF_PERSONS
-    )
+    return between[0].strip() != "." or not _is_abbreviation(word, known, is_numbered=following.isdigit())
 
 
-def _is_abbreviation(word: str, known: Callable[[], set[str]], *, is_sure: bool) -> bool:
-    """Decide whether a word in front of a full stop is short, and never without one in the texts, unless it is sure."""
+def _is_abbreviation(word: str, known: Callable[[], set[str]], *, is_numbered: bool) -> bool:
+    """Decide whether a word in front of a full stop is short, and the texts never have it without one."""
     letters = sum(map(str.isalpha, word))
     is_short = word.lower() in _LONGER or (letters < 4 and word.lower() != word.upper())
     is_upper = letters > 2 and word.isupper()
     is_initial = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # in the scripts of India
-    return letters < 2 or (((is_short and not is_upper) or is_initial) and (is_sure or word not in known()))
+    return letters < 2 or (((is_short and not is_upper) or is_initial) and (is_numbered or word not in known()))
 
 
 def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: int) -> list[int]:

@@ -171,13 +171,9 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
         kinds = {one.figure.kind, other.figure.kind}
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
-        is_counted = any(map(meaning_of, between))
-        is_sum = is_joined and is_of_one and other.figure.value != "0" and not is_counted
+        is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
         is_added = not _ADDING.isdisjoint(words[max(0, one.first - _NEAR) : one.end + _NEAR])
         is_list = kinds == {FigureKind.HOMES} and len(between) > 1 and not is_added
-        # "Three soldiers, 7 fighters killed"
-        are_persons = not (PERSONS.isdisjoint(between[-2:-1]) or PERSONS.isdisjoint(words[other.end :][:_BESIDE]))
-        is_list |= are_persons and is_of_one and _is_number(one) and between[-1] == COMMA and not is_counted
         if is_sum or is_list or _are_of_hospitals(one, other, between, words[other.end :]):
             parts += [one, other]
     return parts

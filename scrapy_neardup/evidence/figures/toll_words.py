@@ -11,7 +11,6 @@ from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _JOINTS = "|".join(WORDS["and"] | WORDS["joins clauses"])  # some, such as "en", are prepositions in other languages
-_CHOICES = "|".join(WORDS["and"] | WORDS["or"])
 _YEAR = "(?:19|20)[0-9]{2}"
 _LONGEST = 16  # characters to the word that tells that the injured have died
 _TOGETHER = 24  # phrases that are looked for by one pattern, before each is by its own
@@ -80,9 +79,6 @@ def cues_of(language: str) -> Cues:
     unsure = words.get("unsure", "(?!)")
     # Some words that say what is counted are other words in other languages.
     harm = "|".join(" ".join(table.get("counted", {}).values()).split()).replace("*", "[^ ]*")
-    # Words for the dead, the injured and the missing
-    lost = [joined for role, joined in table.get("counted", {}).items() if role.startswith(("dead", "injur", "miss"))]
-    loss = f"{_AHEAD.get(language, '')}(?:{'|'.join(' '.join(lost).split()).replace('*', '[^ ]*') or '(?!)'})"
     roles = {
         "people": "",
         "persons": "",
@@ -100,9 +96,6 @@ def cues_of(language: str) -> Cues:
         # "# people were killed and", behind which another clause begins
         "own": rf"^(?=(?:[^ ]+ )*?(?:{'|'.join(WORDS['auxiliaries'])}) (?:[^ ]+ )*?(?:{_JOINTS}) )"
         rf"(.*?# (?:[^ ,#]+ )*?@ (?:[^ ,#]+ )*?(?:{harm or '(?!)'}) (?:[^ ,#]+ )*?)(?:{_JOINTS}) .*",
-        # "killed or injured # people", "# dead and injured". In Arabic and Hebrew "and" is written to a word.
-        "together": rf"^(?:[^0-9]* )?{loss} (?:(?:{_CHOICES}) |[וو]){loss} (?:[^ ]+ ){{0,2}}#"
-        rf"|# (?:[^ ,]+ ){{0,3}}{loss} (?:{_CHOICES}) {loss}(?! [0-9])",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),

@@ -57,7 +57,6 @@ _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and d
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
-_LOSSES = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING)
 _CASES = {FigureKind.CONFIRMED_CASES: "confirmed", FigureKind.SUSPECTED_CASES: "suspected"}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER, FigureKind.MONEY)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
@@ -73,7 +72,6 @@ _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][
 _RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
-_LARGE = 1000  # dead or hurt; a beginning that tells no harm would tell so many
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
 _WIDEST = 100  # times the low bound of a range
@@ -149,7 +147,9 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
         before = sentence
         for toll in _tolls_in(sentence, context, cues):
             told = _corrected(told, toll, is_lead=sentence is lead)
-            told += _news(toll, told, of_head, (head[0], lead), is_head=number < len(head))
+            told += _news(
+                toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
+            )
     is_correction = bool(told) and any(not each.placed and cues["corrects"].match(each.folded) for each in head)
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
@@ -249,46 +249,29 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
 
 
 def _news(
-    toll: Toll,
-    told: Sequence[Toll],
-    of_head: AbstractSet[FigureKind],
-    beginning: tuple[_Sentence, _Sentence],
-    *,
-    is_head: bool,
+    toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool
 ) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
-    exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of, and
-    ``beginning`` are the title and the first of them.
+    exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
-    if _is_older(toll, of_head, beginning, is_head=is_head):
+    if _is_older(toll, of_head, is_first=is_first, is_head=is_head):
         return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
     if not same:  # "12 dead. Another 5 are missing."
-        is_beside = toll.kind not in (FigureKind.CASES, *_CASES) and any(  # new cases are always more
-            each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told
-        )
+        is_beside = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
+        is_beside &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
         if is_beside and toll.is_increment and toll.is_first:
             return []
         return [toll._replace(is_increment=toll.is_increment and not is_beside)]
     return [toll] if _says_more(toll, same, is_head=is_head) else []
 
 
-def _is_older(
-    toll: Toll, of_head: AbstractSet[FigureKind], beginning: tuple[_Sentence, _Sentence], *, is_head: bool
-) -> bool:
-    """Decide whether a toll is of earlier days, of other news, or of a person who has died since."""
-    meanings = filter(None, map(meaning_of, beginning[0].words))
-    is_death = any(each.kind is FigureKind.DEAD and each.word_class != "lives" for each in meanings)
-    if is_death and toll.is_first and toll.kind in (*_MAY_DIE, FigureKind.MISSING):
-        return True  # "Woman dies after crash. A woman was injured on Friday."
-    is_first = toll.text in [each.text for each in beginning]
-    of_beginning = kinds_told(chain.from_iterable(each.words for each in beginning))
-    if toll.low >= _LARGE and toll.kind in _LOSSES and not is_first and _HARM.isdisjoint(of_beginning):
-        return True  # "Messi scores. The cup is held where nearly 490,000 have died."
+def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool) -> bool:
+    """Decide whether a toll is of earlier days: an arrest or a score below the first sentence, "thousands", harm."""
     if is_head:
         return toll.kind in _OF_START and not is_first
     is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
@@ -332,7 +315,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
         is_unsure = cues["unsure"].search(cues["own"].sub(r"\1", said)) is not None
-        if is_news and not (is_part | is_unsure) and _is_meant(kind, each, said, sentence, context, cues):
+        if is_news and not (is_part | is_unsure) and _is_meant(kind, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(
                 kind,
@@ -381,17 +364,13 @@ def _kind_by_now(kind: int, each: Placed, sentence: _Sentence, said: str, cues: 
     return FigureKind.CASES if kind is FigureKind.INJURED and cues["sick"].search(said) else kind
 
 
-def _is_meant(kind: int, each: Placed, said: str, sentence: _Sentence, context: str, cues: Cues) -> bool:
-    """Decide whether a sentence or the one before has the words without which a figure means another thing.
-
-    The dead and the hurt may be counted together: "60 dead and injured".
-    """
-    are_both = kind in _LOSSES and each.figure.value != "0" and cues["together"].search(said)
-    scores = [placed for placed in sentence.placed if LABELS[placed.figure.kind] == "score"]
+def _is_meant(kind: int, sentence: _Sentence, context: str, cues: Cues) -> bool:
+    """Decide whether a sentence or the one before has the words without which a figure means another thing."""
+    scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
     is_of_others = kind is FigureKind.SCORE and (len(scores) > 1 or cues["no match"].search(sentence.folded))
     # "180 people have been killed on the roads so far this year"; an epidemic is counted by years
     is_of_year = cues["of year"].search(sentence.folded) and not cues["disease"].search(context)
-    return not (are_both or is_of_others or is_of_year) and (
+    return not (is_of_others or is_of_year) and (
         kind not in _WITH_CUE or cues[_WITH_CUE[kind]].search(context) is not None
     )
 
