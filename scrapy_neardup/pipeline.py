@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,7 @@ class NearDupPipeline(Component):
         try:
             await self.detector.open()
             feed = overwritten_feed(self.crawler.settings)
-            if self._drops and feed and self.settings.store != "memory://":
+            if self._drops and feed and await self.detector.index.documents.are_any(int(time.time())):
                 logger.warning(
                     "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
                     " what is new. To keep its items, append with -o",
