@@ -170,8 +170,7 @@ def _swap(
 ) -> Place | None:
     """Return what stands in the place of what if two parts changed places: "A sued B", "B sued A".
 
-    Nothing does if only "and" stands between them. If other sentences are reworded too, a word or two between them may
-    only be a verb, around which the parts of a sentence turn: "Now they open", in German "They open now".
+    Nothing does if only "and" stands between them.
     """
     if len(operations) < 2 or len(new) != len(old):
         return None
@@ -189,13 +188,18 @@ def _swap(
     sides = list(gone[:a]), list(came[:b])
     if not is_of_two and CONJUNCTIONS.get(language, frozenset()).issuperset(between):
         sides = [], []
-    may_turn = any(
-        side[0].text in FUNCTION_WORDS for side in sides if side
-    )  # "In May the road was", "The road was in May"
-    is_sure = (len(between) >= SHORT and not may_turn) or all(
-        any(each.kind in (*FIRM, "name") for each in side) for side in sides
-    )
-    return Place(*sides, before=None, is_only=True) if is_only or is_sure else None
+    is_sure = is_only or _say_something_else(sides, between)
+    return Place(*sides, before=None, is_only=True) if is_sure else None
+
+
+def _say_something_else(sides: Sequence[Sequence[Token]], between: Sequence[str]) -> bool:
+    """Decide whether two parts that changed places say something else, also if other sentences are reworded.
+
+    Around a verb the parts of a sentence may turn: "In May the road was shut", "The road was shut in May".
+    """
+    if all(any(each.kind in (*FIRM, "name") for each in side) for side in sides):
+        return True
+    return len(between) >= SHORT and not any(side[0].text in FUNCTION_WORDS for side in sides if side)
 
 
 def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:

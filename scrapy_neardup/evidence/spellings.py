@@ -24,7 +24,7 @@ _SOUNDS = (
     (re.compile(r"(?<=[a-z]{4})([a-z])\1(?=[a-z]{2})"), r"\1"),
     (re.compile("(?<=[a-z]{3}[iy])z(?=[aei])"), "s"),
     (re.compile("(?<=[a-z]{3})ou(?=r)"), "o"),
-    (re.compile("(?<=[a-z]{4})or(?=s?$)|(?<=[a-z]{2}[bt])re(?=s?$)"), "er"),
+    (re.compile("(?<=[a-z]{4})or(?=s?$)"), "er"),
     (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
     (re.compile("\u092f(?=[\u0947\u0940])"), ""),
     (re.compile("[\u090f\u0947]"), "\u0947"),

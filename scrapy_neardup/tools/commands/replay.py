@@ -185,7 +185,7 @@ def _end(options: Options, path: Path, summary: dict[str, Any], status: int, *, 
         print_error(f"Ended early, after {counted(summary['documents'], 'document')}.")
     elif not summary["documents"]:
         print_error(f"{shown(path)}: {_NO_DOCUMENT if summary['errors'] else 'the file has no documents'}")
-        return 2
+        return 2 if summary["errors"] else 0
     return status or int(summary["errors"] > 0)
 
 
