@@ -104,8 +104,10 @@ def without_struck_text(html: str, start: int = 0) -> str:
 def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
     """Decide whether a letter and the word behind it are one word, whose first letter has an element of its own."""
     letter, _, rest = cap.groups()
-    is_usual = letter.islower() or (rest[0].isupper() and not rest.isupper())
-    if is_usual or not re.search(rf"{letter}\s{{0,9}}</", html):
+    if letter.islower() or (rest[0].isupper() and not rest.isupper()):
+        return False
+    alone = re.search(rf"{letter}\s{{0,9}}</\w+>\s*(?:<[^<>]{{0,300}}>\s*){{0,9}}{rest}", html)
+    if alone is None:
         return False
     from scrapy_neardup.evidence.figures.number_words import all_languages  # loads tables that few pages need
 
@@ -113,8 +115,7 @@ def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
     is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
     is_known = is_number or f" {letter.lower()}{rest} " in text
     may_be_part = letter.casefold() not in _WORDS_OF_ONE_LETTER
-    alone = re.search(rf"{letter}\s{{0,9}}</\w+>\s*(?:<[^<>]{{0,300}}>\s*){{0,9}}{rest}", html)
-    opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()]) if alone else None
+    opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()])
     return opened is not None and (is_known or (may_be_part and ("class" in opened[1] or "style" in opened[1])))
 
 

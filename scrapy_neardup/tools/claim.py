@@ -34,6 +34,7 @@ _RARE_FIRST = 4.0  # of a first word that may be a name
 _LEAST_SHARE = 0.65  # of the weights of the terms, in a passage
 _LEAST_SURE = 0.55  # of a claim with so many names and numbers, which the passage has too:
 _SURE = 2
+_LONGEST_TITLE = 12  # words of a line without a stop, which may be the title of another article
 _LEAST_OF_SENTENCE = 0.35  # in its best sentence
 _FEW = frozenset("123")  # in words, a text may say them otherwise: "he and his brother"
 _DIGITS = re.compile("[0-9]+(?:[.,][0-9]+)*")
@@ -74,11 +75,10 @@ class Claim:
         It must tell much of the claim alone: in news the parts of a wrong claim stand beside one another.
         """
         title = terms_of(text.title)
-        # A short line without a stop may be the title of another article.
         sentences = [
             (each, terms_of(each))
             for each in (text.title, *whole_sentences(text.text))
-            if each == text.title or each[-1].lower() == each[-1].upper() or len(each.split()) > 12
+            if each == text.title or each[-1].lower() == each[-1].upper() or len(each.split()) > _LONGEST_TITLE
         ]
         best = ""
         least = _LEAST_SHARE if len(self._names) + len(self._numbers) < _SURE else _LEAST_SURE

@@ -94,9 +94,9 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
         for _, _, row, _ in first
     ]
     if first and all(lacking):
+        why = first[0].error or f"line {first[0].number} has no {' and no '.join(lacking[0])}"
         raise InputError(
-            f"{shown(path)}: its lines are no documents:"
-            f" {first[0].error or f'line {first[0].number} has no ' + ' and no '.join(lacking[0])}."
+            f"{shown(path)}: its lines are no documents: {why}."
             " If they are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that"
             " file"
         )

@@ -14,7 +14,7 @@ from typing import Any
 from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.document import KINDS, STATUSES
+from scrapy_neardup.document import KINDS, STATUSES, TAGS
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings.values import name_of, text_of
@@ -28,7 +28,6 @@ LONGEST_TEXT = 20_000
 UNTAGGED = "untagged"  # the status of an item without tags, or with a status that this version does not know
 
 _LONGEST_CHANGES = 5_000
-_TAG = "neardup_"
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 # The first is the key in which ``NEARDUP_RECORD`` writes the time.
@@ -120,9 +119,7 @@ class RowFormat:
 
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""
-        tags: Mapping[str, Any] = {
-            name.removeprefix(_TAG): value for name, value in raw.items() if name.startswith(_TAG)
-        }
+        tags: Mapping[str, Any] = {tag.removeprefix("neardup_"): raw[tag] for tag in TAGS if tag in raw}
         if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
             tags = raw  # output of a replay
         status = _one_of(STATUSES, tags.get("status"), UNTAGGED)
