@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from scrapy_neardup.document import HOUR, Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
-from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.figures.tolls import harm_of_head, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms
 from scrapy_neardup.evidence.sources import country_of
@@ -226,11 +226,12 @@ def _note_figures(
     tolls = tolls_of(text.title, text.text, member.language)
     note(ledger, tolls, owner, bytes.fromhex(member.id), time)
     begins = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
-    if any(
-        each.kind in PEOPLE_HARMED
-        and each.text[:_OPENING] in begins
-        and f"{each.low:.0f}" not in _TOLD_BEFORE.findall(each.text.casefold())
-        for each in tolls
+    told_before = _TOLD_BEFORE.findall(begins.casefold())
+    harmed = [each for each in tolls if each.kind in PEOPLE_HARMED and f"{each.low:.0f}" not in told_before]
+    # "100 people feared dead" begins with harm, if a number of dead is told below
+    fears = harm_of_head(text.title, "", member.language) if harmed else []
+    if any(kind in PEOPLE_HARMED and str(value) not in told_before for kind, value in fears) or any(
+        each.text[:_OPENING] in begins for each in harmed
     ):
         counters.levels |= HARM
 

@@ -51,13 +51,18 @@ async def test_prices_and_results_raise_no_event_as_soon_as_a_toll_does(
     assert newsroom.levels[:1] == ["breaking"]  # an event that was raised at the sixth source has doubled, and tells it
 
 
-@pytest.mark.parametrize(("line", "levels"), [(0, ["breaking"]), (2, [])])
-async def test_three_sources_break_if_their_news_begins_with_people_harmed(line: int, levels: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("line", "title", "levels"),
+    [(0, "Fire", ["breaking"]), (2, "Fire", []), (2, "9 people feared dead in a great fire", ["breaking"])],
+)
+async def test_three_sources_break_if_their_news_begins_with_people_harmed(
+    line: int, title: str, levels: list[str]
+) -> None:
     lines = text("fire", 300).split("\n")
     lines.insert(line, "Rescue workers said that 7 people were dead after the great fire in the old harbour.")
     async with opened(store="memory://", event_rule="sources", events_min_sources=5) as room:
         for n in range(3):
-            await room.publish("fire", f"s{n}", n * MINUTE, text="\n".join(lines))
+            await room.publish("fire", f"s{n}", n * MINUTE, title=title, text="\n".join(lines))
     assert room.levels == levels
 
 

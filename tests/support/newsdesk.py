@@ -42,7 +42,8 @@ class Newsroom:
     def article(self, seed: object, source: object, at: float, **more: Any) -> Document:
         url = more.pop("url", f"https://www.{source}.example/{seed}/{at}")
         body = more.pop("text", text(seed))
-        return self.detector.document(body, url=url, title=f"News of {seed}", seen_at=START + at, **more)
+        title = more.pop("title", f"News of {seed}")
+        return self.detector.document(body, url=url, title=title, seen_at=START + at, **more)
 
     async def publish(self, seed: object, source: object, at: float, **more: Any) -> Verdict:
         verdict = await self.detector.check(self.article(seed, source, at, **more))
