@@ -17,6 +17,7 @@ from scrapy_neardup.evidence.figures.counted import (
     SILENT,
     FigureKind,
     Meaning,
+    is_next,
     kinds_told,
     meaning_of,
     nearest_meaning,
@@ -46,6 +47,8 @@ _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.
 _LONG = 5  # letters of a word that is no small word
 _TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
 _TAKEN_APART = frozenset((0, PEOPLE, FigureKind.INJURED, FigureKind.HOSPITALISED))
+_TOGETHER = {FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING}
+_JOINING = WORDS["and"] | WORDS["or"]
 _MARKS = re.compile("|".join(MARKS))
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
@@ -177,6 +180,39 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
         if is_sum or is_list or _are_of_hospitals(one, other, between, words[other.end :]):
             parts += [one, other]
     return parts
+
+
+def counted_together(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed]:
+    """Return the figures that count two kinds of people in one number: "60 dead and injured"."""
+    told = [(place, meaning.kind) for place, meaning in enumerate(map(meaning_of, words)) if meaning]
+    ends = [*(place for place, _ in told[2:]), len(words)]
+    figures = []
+    for (one, kind), (other, next_kind), end in zip(told, told[1:], ends, strict=False):
+        if kind != next_kind and {kind, next_kind} <= _TOGETHER and _are_joined(words, one, other):
+            figures += _only_figure(words, placed, one, other, end)
+    return figures
+
+
+def _are_joined(words: Sequence[str], one: int, other: int) -> bool:
+    """Decide whether only "and" or "or" is between two words, and the second one begins no other clause."""
+    between = [word for word in words[one + 1 : other] if len(word) > 2 or word in _JOINING or word.isdigit()]
+    if is_next(words[other]):
+        return not between
+    return len(between) == 1 and between[0] in _JOINING
+
+
+def _only_figure(words: Sequence[str], placed: Sequence[Placed], one: int, other: int, end: int) -> list[Placed]:
+    """Return the number on one side of two joined words, if there is none on the other side.
+
+    In Arabic it is behind them: "five were killed and injured two" counts each of them.
+    """
+    with_and = is_next(words[other])
+    ahead = [each for each in placed if 0 <= one - each.end <= (_REACH if with_and else _NEAR)]
+    behind = [each for each in placed if other < each.first < min(end, other + (_NEAR if with_and else _REACH))]
+    if ahead and (behind or with_and or words[other + 1] in PERSONS):  # "four died and injured passengers were"
+        return []
+    figures = [each for each in (*ahead, *behind) if each.mark not in MARKS]
+    return figures if len(figures) == 1 else []
 
 
 def _are_of_hospitals(one: Placed, other: Placed, between: Sequence[str], behind: Sequence[str]) -> bool:

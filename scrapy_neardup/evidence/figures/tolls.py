@@ -37,6 +37,7 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.evidence.figures.numbers import number_tokens, with_scales
 from scrapy_neardup.evidence.figures.stated_numbers import (
     around,
+    counted_together,
     is_more,
     mark_numbers,
     newest_values,
@@ -297,7 +298,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues, *, with_fears: bool
     kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
-    parts = parts_of_sums(sentence.words, sentence.placed)
+    parts = parts_of_sums(sentence.words, sentence.placed) + counted_together(sentence.words, sentence.placed)
     for each in sentence.placed:
         said = around(sentence.words, each)
         is_news = not cues["not news"].search(said) and (start is None or is_news)
