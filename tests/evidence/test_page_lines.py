@@ -75,6 +75,9 @@ def test_a_teaser_of_the_old_text_holds_no_news() -> None:
     old, new = (Side("", f"{FIRST}\n{line}\n{LAST}") for line in (f"Read more: {news}", news))
     assert compare(new, old).first_new_statement is not None
     assert compare(old, new).first_new_statement is None
+    for line in ("Like this: Like Loading...", "Details loading…", "Watch the interview"):
+        page = Side("", f"{FIRST}\n{LAST}\n{line}")
+        assert compare(page, Side("", f"{FIRST}\n{LAST}\nVideo")).first_new_statement is None
 
 
 def test_a_toll_is_told_wherever_it_stands() -> None:
