@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.page_lines import (
 )
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
-from scrapy_neardup.evidence.tokens import FIRM, Token, signs_of, tokens_of
+from scrapy_neardup.evidence.tokens import FIRM, FUNCTION_WORDS, Token, signs_of, tokens_of
 from scrapy_neardup.evidence.value_words import differing, said_in
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
@@ -292,7 +292,7 @@ def _partners(
         for place, found_in_it, _ in found_at
         for each in found_in_it
     ]
-    if not differences and equal >= NEAR * longest and not is_title:
+    if not differences and equal >= HALF * longest and not is_title:
         differences += _contraries(places)
     if differences or is_title or not _is_partner_by_accident(aligned, new, old, places, known, equal / longest):
         held = min(held, len(new))
@@ -302,8 +302,8 @@ def _partners(
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:
     """Return what differs if all places are seen together: "opens to guests tomorrow", "opens today to guests"."""
-    gone = [*chain.from_iterable(each.gone for each in places)]
-    came = [*chain.from_iterable(each.came for each in places)]
+    gone = [each for place in places for each in place.gone if each.text not in FUNCTION_WORDS]
+    came = [each for place in places for each in place.came if each.text not in FUNCTION_WORDS]
     if not differing(said_in(gone, ""), said_in(came, "")):
         return []
     return [Difference("word", printed_words(gone), printed_words(came), is_alone=True)]

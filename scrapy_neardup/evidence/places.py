@@ -25,6 +25,7 @@ from scrapy_neardup.evidence.value_words import differing, said_in
 
 _SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
+LONGEST_DENIAL = 8  # words: of a longer part that is gone nobody knows what its "not" denied
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 
 # First token and end of a place in the old sentence, and in the new one.
@@ -100,7 +101,7 @@ class Place(NamedTuple):
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:
             return True
-        return self.size <= SHORT and any(each.kind == "negation" for each in self.gone)
+        return self.size <= LONGEST_DENIAL and any(each.kind == "negation" for each in self.gone)
 
 
 def find_places(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.places import SHORT, Place
+from scrapy_neardup.evidence.places import LONGEST_DENIAL, Place
 from scrapy_neardup.evidence.spellings import are_synonyms, is_same_spelling, is_same_word, is_spelled
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
@@ -159,7 +159,7 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
     denies = _of_kind(came, "negation")
     if not denied:
         yield from _in_turn((), denies, has)
-    elif not denies and len(gone) <= SHORT:  # one "not" in the place of another says the same
+    elif not denies and len(gone) <= LONGEST_DENIAL:  # one "not" in the place of another says the same
         yield Difference("negation", denied[0].printed, "")
     yield from _times_and_units(gone, came)
 
