@@ -4,7 +4,6 @@ Sections are the seventeen top media topics of IPTC. ``sections.json`` has the w
 """
 
 import re
-from collections.abc import Iterator
 from urllib.parse import unquote
 
 from scrapy_neardup.evidence.sources import LONGEST_URL
@@ -24,14 +23,13 @@ def section_of(url: str, said: str = "") -> str:
     """
     parts = unquote(url[:LONGEST_URL].partition("?")[0]).split("/")  # the last part is the title
     host = "".join(parts[2:3]).partition(".")[0]
-    names = (fold(each).casefold() for each in (*_names_in(said), *parts[3:-1][:3], host))
-    return next((_TOPICS[name] for name in names if name in _TOPICS), "")
-
-
-def _names_in(said: str) -> Iterator[str]:
-    short = (each for each in said.split("\n") if len(each.split()) <= _MOST_WORDS)
-    for name in (part for each in short for part in _BETWEEN.split(each)):
+    short = [line for line in said.split("\n") if len(line.split()) <= _MOST_WORDS]
+    names = []
+    for name in _BETWEEN.split("\n".join(short)):
         words = name.split()
-        yield "-".join(words)
+        names.append("-".join(words))
         if len(words) == 2:  # "World politics", "Sports News"
-            yield from words
+            names += words
+    names += [*parts[3:-1][:3], host]
+    folded = (fold(each).casefold() for each in names)
+    return next((_TOPICS[name] for name in folded if name in _TOPICS), "")
