@@ -6,7 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from ipaddress import IPv4Address, IPv6Address, ip_network
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
@@ -55,16 +59,15 @@ def source_of(url: str) -> str:
 def _publisher(host: str) -> str:
     if not host:
         return ""
-    registries, with_platforms = _suffixes()
-    domain = _domain_below(host, with_platforms)
+    found = _suffixes()(host)
+    domain = found.top_domain_under_public_suffix
     if domain in _PLATFORMS:
         name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
         return domain if name in ("", "www") else f"{name}.{domain}"
     if domain or _address(host):
         return domain or host
-    suffix = _suffix_of(host, with_platforms)
-    if suffix != _suffix_of(host, registries):  # the page is one of the platform itself
-        return suffix
+    if found.is_private:  # the page is one of the platform itself
+        return found.suffix
     # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
 
@@ -80,7 +83,8 @@ def platform_of(source: str) -> str:
         return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
     if source and "." not in source:
         return LOCAL
-    return _domain_below(source, _suffixes()[0]) or source
+    found = _suffixes()(source, include_psl_private_domains=False)
+    return found.top_domain_under_public_suffix or source
 
 
 def publisher_of(source: str, given: str, named: str) -> str:
@@ -119,7 +123,7 @@ def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
     domain = source_of(name if "://" in name else _as_url(name))
     is_name = "." in domain or ":" in domain or domain == "localhost"
-    if not is_name or _suffix_of(domain, _suffixes()[0]) == domain:
+    if not is_name or _suffixes()(domain).registry_suffix == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
@@ -158,42 +162,8 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 @cache
-def _suffixes() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the public suffixes of registries, and these with the suffixes of platforms.
-
-    ``TLDExtract`` makes 17,000 objects of them. That takes 50 ms, and every full garbage collection visits them.
-    """
-    from tldextract.cache import DiskCache
-    from tldextract.suffix_list import get_suffix_lists
+def _suffixes() -> "TLDExtract":
+    from tldextract import TLDExtract  # it takes 70 ms, and most parts of the package need no source
 
     # The list that ships with the package: no download, no cache folder.
-    registries, platforms = get_suffix_lists(DiskCache(None), (), None, fallback_to_snapshot=True)
-    return frozenset(registries), frozenset(registries + platforms)
-
-
-def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
-    """Return the public suffix of a host, "" if none is known. See https://github.com/publicsuffix/list/wiki/Format."""
-    name = host
-    if "xn--" in host:
-        name = ".".join(map(_decoded, host.split(".")))
-    while name:
-        parent = name.partition(".")[2]
-        is_exception = f"!{name}" in suffixes
-        if is_exception or name in suffixes or f"*.{parent}" in suffixes:
-            labels = (parent if is_exception else name).count(".") + 1
-            return ".".join(host.split(".")[-labels:])
-        name = parent
-    return ""
-
-
-def _decoded(label: str) -> str:
-    with suppress(UnicodeError):  # newer names, as "straße" is one, are in no suffix
-        return label.encode("ascii").decode("idna")
-    return label
-
-
-def _domain_below(host: str, suffixes: frozenset[str]) -> str:
-    """Return the public suffix of a host with the label before it, "" if the host has no suffix or no such label."""
-    suffix = _suffix_of(host, suffixes)
-    label = host.removesuffix(suffix).removesuffix(".").rpartition(".")[2]
-    return (suffix and label) and f"{label}.{suffix}"
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
