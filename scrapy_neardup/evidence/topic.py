@@ -125,7 +125,12 @@ class TopicWeights:
         """
         if not lead:
             return b"", ()
-        slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
+        of_lead = np.frombuffer(lead, np.uint32)
+        # Terms that only the title has occur 0 times.
+        others = np.array(sorted(set(title).difference((of_lead >> _BYTE).tolist())), np.uint32)
+        slots = np.append(of_lead >> _BYTE, others)
+        times = np.append(of_lead.astype(np.uint8), np.zeros(len(others), np.uint8))
+        in_title = np.array([slot in title for slot in slots.tolist()], bool)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.learn_slots(slots)
         documents = int(np.sort(counts)[-_COMMONEST:][0])  # of its language
@@ -146,24 +151,6 @@ class TopicWeights:
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
         keys = tuple([slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
         return struct.pack(f">{len(terms)}H", *terms.values()), keys
-
-
-def _with_title(
-    lead: NDArray[np.uint32], title: Collection[int]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
-    """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
-    slots = lead >> _BYTE
-    times = lead.astype(np.uint8)
-    if not title:
-        return slots, times, np.zeros(len(slots), np.bool_)
-    of_title = np.array(sorted(title), np.uint32)
-    place = slots.searchsorted(of_title)
-    is_known = slots.take(place, mode="clip") == of_title
-    others = of_title[~is_known]
-    in_title = np.zeros(len(slots) + len(others), np.bool_)
-    in_title[place[is_known]] = True
-    in_title[len(slots) :] = True
-    return np.concatenate((slots, others)), np.concatenate((times, np.zeros(len(others), np.uint8))), in_title
 
 
 _RARITIES = np.log(np.arange(1, 2 * MOST_DOCUMENTS + 2))  # by number of documents
