@@ -21,7 +21,7 @@ from scrapy_neardup.records.packing import split
 from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.text.folding import code_points
 from scrapy_neardup.text.lines import Body
-from scrapy_neardup.text.tokenizer import Powers, distinct, mixed, shingle_hashes, window_hashes
+from scrapy_neardup.text.tokenizer import Powers, mixed, shingle_hashes
 
 PARTS = 150
 _AT_ONCE = 256  # shingles: their products with 256 lanes stay in the processor's cache
@@ -82,12 +82,12 @@ class MinHashSigner:
 
 def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
     """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters."""
-    if preset.features == "letters":
-        return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
+    hashes = body.hashes
     are_unspaced = body.reading.are_unspaced.take(body.kept.places)
-    if not are_unspaced.any():
-        return distinct(window_hashes(body.hashes, preset.shingle_words))
-    return shingle_hashes(body.hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
+    if preset.features == "letters":
+        hashes = code_points("".join(body.tokens)).astype(np.uint64)
+        are_unspaced = np.ones(len(hashes), bool)
+    return shingle_hashes(hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:

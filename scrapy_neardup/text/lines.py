@@ -24,7 +24,6 @@ from scrapy_neardup.text.tokenizer import (
     Powers,
     Reading,
     changes,
-    edges_of,
     next_starts,
 )
 
@@ -175,7 +174,7 @@ def _line_starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     and not a decimal or the rest of a host name.
     """
     flags = reading.flags
-    edges = edges_of(flags & STOP)
+    edges = changes(flags & STOP).nonzero()[0][1:]
     stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
     ends = _behind(flags, SPACE, closed)
     # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an
