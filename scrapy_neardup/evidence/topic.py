@@ -92,20 +92,10 @@ def tells_title(lead: bytes, title: Collection[int]) -> bool:
     return 0 < len(title) <= 2 * len(set(title).intersection(slots))
 
 
-def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
-    """Return for each slot of a topic the first word of title and text that has it.
-
-    Slots that title and text do not have are left out.
-    """
-    of_title = first_words(title, slots, _SLOT_BITS)
-    rest = [slot for slot in slots if slot not in of_title]
-    return of_title | (first_words(text[:_MOST_CHARACTERS_OF_WORDS], rest, _SLOT_BITS) if rest else {})
-
-
 def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the heaviest terms that the topic of a document shares with another topic, as words of the document."""
     slots = shared_terms(topic, other)[:MOST_SHARED_WORDS]
-    words = words_of(slots, title, text)
+    words = first_words(f"{title}\n{text[:_MOST_CHARACTERS_OF_WORDS]}", slots, _SLOT_BITS)
     return tuple(words[slot] for slot in slots if slot in words)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
-from scrapy_neardup.evidence.likeness import containment
+from scrapy_neardup.evidence.likeness import share_of
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.rules.match import Match
 
@@ -25,7 +25,7 @@ def estimate(equal: int) -> float:
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:
-    return containment(estimate(equal), size, other)
+    return share_of(estimate(equal), *sorted((size, other)))
 
 
 @pytest.mark.parametrize(
