@@ -53,7 +53,7 @@ _LEAST_BITS = 2.3  # of equal tolls
 # a toll that rises, and how many times within a day
 _LEAST_RISEN = 4
 _MOST_RISEN = 3
-_SLOT_BITS = 16
+
 # letters of a skeleton
 _LONGEST = 5
 _SHORTEST = 3
@@ -160,7 +160,7 @@ def rarest_names(
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
     looked_up = [
         *of_tolls,
-        *[slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
+        *[slot << 16 for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
         *names[: 12 if caseless else 4],
     ]
     keys = tuple(slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)

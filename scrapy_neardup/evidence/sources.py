@@ -23,8 +23,7 @@ _PLATFORMS = frozenset(
     {"beehiiv.com", "ghost.io", "livejournal.com", "medium.com", "substack.com", "tumblr.com", "wordpress.com"}
 )
 
-# The owner of all hosts without a dot: only the network of the crawl knows them.
-LOCAL = "localhost"
+
 _OF_ALL_COUNTRIES = frozenset("ai cc co eu fm io la me su to tv ws".split())  # in these anybody has a domain
 _NO_LETTER = re.compile(r"[\W_]+")
 # of the name of a publisher
@@ -77,12 +76,12 @@ def platform_of(source: str) -> str:
     """Return who runs a source if nobody says so, which is most often the source itself.
 
     It is the registrable domain above a source on a platform (``blogspot.com``), the network of an address
-    (``203.0.113.0/24``), and ``LOCAL`` for a host without a dot.
+    (``203.0.113.0/24``), and ``localhost`` for a host without a dot.
     """
     if address := _address(source):
         return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
-    if source and "." not in source:
-        return LOCAL
+    if source and "." not in source:  # only the network of the crawl knows such hosts
+        return "localhost"
     found = _suffixes()(source, include_psl_private_domains=False)
     return found.top_domain_under_public_suffix or source
 

@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, s
 
 _SYNONYMS = {pair for words in WORDING["synonyms"].split("|") for pair in permutations(words.split(), 2)}
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
-_DUAL = ("\u064a\u0646", "\u0627\u0646")
+
 # Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";
 # nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
@@ -126,7 +126,7 @@ def _is_other_form(a: str, b: str) -> bool:
         and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
     )
     shorter, longer = sorted((a, b), key=len)
-    is_dual = any(shorter + each == longer for each in _DUAL)  # "man" and "two men" in Arabic
+    is_dual = longer in (f"{shorter}\u064a\u0646", f"{shorter}\u0627\u0646")  # "man" and "two men" in Arabic
     return is_number or is_dual or are_denied(a, b) or bool(differing(said_by(a), said_by(b)))
 
 

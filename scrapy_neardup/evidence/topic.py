@@ -51,7 +51,7 @@ _MOST_CHARACTERS = 1500  # of a line
 _MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are looked for
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
-_COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
+
 NO_TOPIC = b"\0"  # a topic without terms that is known, unlike an empty one
 FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
 _MOST_TIMES = 0x7F
@@ -123,7 +123,8 @@ class TopicWeights:
         in_title = np.array([slot in title for slot in slots.tolist()], bool)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.learn_slots(slots)
-        documents = int(np.sort(counts)[-_COMMONEST:][0])  # of its language
+        # The third commonest term of a document tells how many documents of its language there were.
+        documents = int(np.sort(counts)[-3:][0])
         if documents < FEWEST_DOCUMENTS:
             weights = is_name.astype(np.float64)
         else:

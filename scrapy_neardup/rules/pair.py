@@ -29,7 +29,7 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
-_GERMAN = b"de"
+
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -248,7 +248,7 @@ class Pair:
         if self.new.vector and self.old.vector:
             return 1
         # Of German as many names are kept as of a script without capitals.
-        lacks_capitals = any(is_caseless(each.names) for each in (self.new, self.old) if each.language != _GERMAN)
+        lacks_capitals = any(is_caseless(each.names) for each in (self.new, self.old) if each.language != b"de")
         others = names_beside(self.tolls, self.new.names, self.old.names, lacks_capitals=lacks_capitals)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 

@@ -25,10 +25,10 @@ from scrapy_neardup.text.tokenizer import Powers, mixed, shingle_hashes
 
 PARTS = 150
 _AT_ONCE = 256  # shingles: their products with 256 lanes stay in the processor's cache
-_SAMPLE_MASK = np.uint32(31)
+
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
-_HIGH = np.uint64(32)
+
 _SCALE = 640.0  # lanes of a vector of length 1; those over 0.4 are cut to 255
 _CHARACTER_BITS = np.uint64(21)
 
@@ -108,7 +108,7 @@ def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
     shingles here, because the choice does not depend on the rest of the document. These are the sets V_m of Broder
     (1997), "On the resemblance and containment of documents".
     """
-    return tuple((hashes[hashes & _SAMPLE_MASK == 0][:most] ^ _SAMPLE_SEED).tolist())
+    return tuple((hashes[hashes % np.uint32(32) == 0][:most] ^ _SAMPLE_SEED).tolist())
 
 
 def signature(minima: NDArray[np.uint32]) -> bytes:
@@ -178,7 +178,7 @@ class SimHashSigner:
             (xxhash.xxh3_64_intdigest(term.encode("utf-8", "surrogatepass")) for term in terms), np.uint64, len(terms)
         )
         counts = np.fromiter(terms.values(), np.float64, len(terms))
-        features = (hashes >> _HIGH).astype(np.uint32)
+        features = (hashes >> np.uint64(32)).astype(np.uint32)
         weights = counts * self.frequencies.weights(features)
         signature = simhash(hashes, weights)
         return SignedText(signature, len(terms), block_keys(signature, self._rows), (), features)
