@@ -76,12 +76,23 @@ _LETTERS = str.maketrans(
         **dict(zip("жюяђћљњјџþъь", ("s", "u", "a", "d", "s", "l", "n", "i", "s", "t", "", ""), strict=True)),
     }
 )
-_HISSES = re.compile("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])")
-_SOUNDS = tuple(pair.split(":") for pair in "ph:f ck:k q:k c:k x:ks w:v dzh:i dj:i j:i".split())
-_SILENT = re.compile("(?<=[aeo]u|oi)x$")  # of French names, as in Mirepoix and Bordeaux
-_FIRST_VOWELS = re.compile("^h?[aeiouy]+h?")
-_VOWELS = re.compile("[aeiouyh]")
-_TWICE = re.compile(r"(.)\1+")
+# How a name becomes a skeleton, step by step.
+_SOUNDS = tuple(
+    (re.compile(spelling), sound)
+    for spelling, sound in (
+        ("(?<=[aeo]u|oi)x$", ""),  # of French names, as in Mirepoix and Bordeaux
+        ("kh", "h"),
+        ("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])", "s"),
+        ("ph", "f"),
+        ("ck|q|c", "k"),
+        ("x", "ks"),
+        ("w", "v"),
+        ("dzh|dj|j", "i"),
+        ("^h?[aeiouy]+h?", "A"),
+        ("[aeiouyh]", ""),
+        (r"(.)\1+", r"\1"),
+    )
+)
 
 
 @lru_cache(1 << 15)
@@ -91,10 +102,8 @@ def skeleton(name: str) -> str:
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
         folded = "".join(map(_latin, latin))
-    folded = _HISSES.sub("s", _SILENT.sub("", folded).replace("kh", "h"))
-    for sound, letter in _SOUNDS:
-        folded = folded.replace(sound, letter)
-    folded = _TWICE.sub(r"\1", _VOWELS.sub("", _FIRST_VOWELS.sub("A", folded)))
+    for spelling, sound in _SOUNDS:
+        folded = spelling.sub(sound, folded)
     return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
 
 
