@@ -75,15 +75,13 @@ class DocumentLines:
     def __init__(self, document: Document, read_body: Callable[[], Body]) -> None:
         self._document = document
         self._read_body = read_body
-        self._terms: dict[int, frozenset[int]] = {}  # of the lines that somebody asked for
 
     @cached_property
     def _texts(self) -> dict[int, str]:
         return {key: text for text, key, is_long in self._read_body().read_lines if is_long}
 
     def terms_in(self, lines: Lines) -> frozenset[int]:
-        self._terms |= {key: terms_of(self._texts.get(key, "")) for key in lines - self._terms.keys()}
-        return frozenset().union(*(self._terms[key] for key in lines))
+        return frozenset().union(*(terms_of(self._texts.get(key, "")) for key in lines))
 
     def counted_in(self, line: int) -> frozenset[Figure]:
         """Return the figures of a line that say what they count."""

@@ -87,6 +87,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, fold(text).casefold()))
 
 
+@lru_cache(64)  # each sentence is compared with one headline, each line of a page with several titles
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
     text = fold(text)
