@@ -17,7 +17,6 @@ Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a st
 import math
 import struct
 from collections.abc import Collection, Iterable, KeysView
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -175,7 +174,7 @@ def told_titles(a: bytes, b: bytes) -> tuple[float, float]:
     return _coverage(ours, shared), _coverage(theirs, shared)
 
 
-def _coverage(topic: "_Topic", shared: AbstractSet[int]) -> float:
+def _coverage(topic: "_Topic", shared: set[int]) -> float:
     if not topic.title_square:
         return UNKNOWN_COVERAGE
     return sum([topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title]) / topic.title_square
