@@ -212,7 +212,8 @@ class Reference:
     @classmethod
     def of(cls, grams: list[str], mean: bytes) -> "Reference":
         keys = np.concatenate([gram_keys(gram) for gram in grams])
-        part = part_numbers(len(grams))
+        # The parts are runs of nearly equal length.
+        part = np.arange(len(grams), dtype=np.int64) * PARTS // len(grams)
         order = np.argsort(keys)
         lengths = np.sqrt(np.bincount(part, minlength=PARTS).astype(np.float64))
         return cls(keys[order], part[order], lengths, np.frombuffer(mean, np.uint8).astype(np.int64))
@@ -238,11 +239,6 @@ def gram_keys(text: str) -> NDArray[np.uint64]:
     """Return one number for each run of three characters."""
     codes = code_points(text).astype(np.uint64)
     return cast("NDArray[np.uint64]", (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:])
-
-
-def part_numbers(grams: int) -> NDArray[np.int64]:
-    """Return the number of the part that each 3-gram of a list is in. The parts are runs of nearly equal length."""
-    return np.arange(grams, dtype=np.int64) * PARTS // grams
 
 
 @cache
