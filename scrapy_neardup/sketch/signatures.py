@@ -145,9 +145,7 @@ def load_minhash() -> Any:
     it, and has the same class.
     """
     if "datasketch" not in sys.modules:
-        spec = find_spec("datasketch")
-        assert spec is not None
-        assert spec.loader is not None
+        spec: Any = find_spec("datasketch")
         package = sys.modules["datasketch"] = module_from_spec(spec)
         with suppress(ImportError):  # if a later version of the module needs the package, that is imported below
             import_module("datasketch.minhash")
