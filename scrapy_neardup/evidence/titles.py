@@ -117,21 +117,14 @@ def first_words(text: str, slots: Collection[int], bits: int) -> dict[int, str]:
 
     Of a slot only the low ``bits`` count. In scripts without spaces the pair of characters stands for the word.
     """
-    wanted = set(slots)
     found = dict[int, str]()
     low = (1 << bits) - 1
     folded, printed, places = fold_with_places(text)
     for word in _WORD.finditer(folded):
-        codes = _codes(word[0])
-        if wanted.isdisjoint([code & low for code in codes if code < NO_TERM]):
-            continue
         parts = _pairs(word[0]) or [printed[places[word.start()] : places[word.end()]]]
-        for code, part in zip(codes, parts, strict=True):
-            if code < NO_TERM and (slot := code & low) in wanted:
-                found[slot] = part
-                wanted.remove(slot)
-        if not wanted:
-            break
+        for code, part in zip(_codes(word[0]), parts, strict=True):
+            if code < NO_TERM and code & low in slots:
+                found.setdefault(code & low, part)
     return found
 
 
