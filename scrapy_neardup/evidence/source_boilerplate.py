@@ -26,7 +26,7 @@ from __future__ import annotations
 import logging
 import struct
 from array import array
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -359,13 +359,12 @@ def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set
 
     Pages of one article count once.
     """
-    all_pages: dict[int, set[int]] = {}
-    unlike_pages: dict[int, set[int]] = {}
+    pages = defaultdict[int, set[int]](set)
+    unlike = defaultdict[int, set[int]](set)  # of these, the pages that have another text
     for other in others:
         is_other_text = not (document.lines <= other.lines or other.lines <= document.lines)
         for line in other.lines & document.lines:
-            all_pages.setdefault(line, set()).add(other.identity)
+            pages[line].add(other.identity)
             if is_other_text:
-                unlike_pages.setdefault(line, set()).add(other.identity)
-    enough = {line for line, pages in unlike_pages.items() if len(pages) >= PAGES - 1}
-    return enough | {line for line, pages in all_pages.items() if len(pages) >= PAGES_OF_ONE_TEXT - 1}
+                unlike[line].add(other.identity)
+    return {line for line in pages if len(unlike[line]) >= PAGES - 1 or len(pages[line]) >= PAGES_OF_ONE_TEXT - 1}

@@ -154,9 +154,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     words = next_starts(first, len(reading.starts)) - first
     block = ends_of_blocks.searchsorted(start)
     if reading.present & UNSPACED:  # two characters of an unspaced script count as one word
-        before = np.zeros(len(reading.starts) + 1, np.intp)
-        np.add.accumulate(reading.are_unspaced, out=before[1:])
-        characters = before.take(first + words) - before.take(first)
+        characters = np.add.reduceat(reading.are_unspaced, first, dtype=np.intp)
         words -= characters - characters // 2
     place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
     words = np.add.reduceat(words, place)
