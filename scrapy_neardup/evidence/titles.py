@@ -36,7 +36,7 @@ _BETWEEN = (
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
-_ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
+
 _LONGEST = 40  # characters of a word that say what it is
 NAME = 1 << 16
 FIGURE = 1 << 17
@@ -105,8 +105,7 @@ def term_codes(*lines: str) -> list[int]:
     codes: list[int] = []
     for line in lines:
         first = len(codes)
-        words = line.encode().translate(_ASCII_WORDS).decode().split() if line.isascii() else _WORD.findall(line)
-        codes.extend(itertools.chain.from_iterable(map(_codes, words)))
+        codes.extend(itertools.chain.from_iterable(map(_codes, _WORD.findall(line))))
         if len(codes) > first:
             codes[first] &= ~NAME
     return codes
