@@ -36,8 +36,11 @@ _BETWEEN = (
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
+_ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
 
-_LONGEST = 40  # characters of a word that say what it is
+# words, and characters of a word
+_MOST_REMEMBERED = 1 << 16
+_LONGEST_REMEMBERED = 40
 NAME = 1 << 16
 FIGURE = 1 << 17
 NO_TERM = 1 << 18
@@ -105,7 +108,8 @@ def term_codes(*lines: str) -> list[int]:
     codes: list[int] = []
     for line in lines:
         first = len(codes)
-        codes.extend(itertools.chain.from_iterable(map(_codes, _WORD.findall(line))))
+        words = line.encode().translate(_ASCII_WORDS).decode().split() if line.isascii() else _WORD.findall(line)
+        codes.extend(itertools.chain.from_iterable(map(_codes.__getitem__, words)))
         if len(codes) > first:
             codes[first] &= ~NAME
     return codes
@@ -121,7 +125,7 @@ def first_words(text: str, slots: Collection[int], bits: int) -> dict[int, str]:
     folded, printed, places = fold_with_places(text)
     for word in _WORD.finditer(folded):
         parts = _pairs(word[0]) or [printed[places[word.start()] : places[word.end()]]]
-        for code, part in zip(_codes(word[0]), parts, strict=True):
+        for code, part in zip(_codes[word[0]], parts, strict=True):
             if code < NO_TERM and code & low in slots:
                 found.setdefault(code & low, part)
     return found
@@ -141,33 +145,39 @@ def _hash(term: str) -> int:
     return xxh32_intdigest(term.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
-def _codes(word: str) -> tuple[int, ...]:
-    is_spaced = word.isascii() or max(word) < "\u0e00"  # Thai is the first of the scripts without spaces
-    pairs = [] if is_spaced else _pairs(word)
-    return tuple(map(_hash, pairs)) or _code_of(word[:_LONGEST])
+class _Codes(dict[str, tuple[int, ...]]):
+    """The codes of a word, remembered because words repeat."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        pairs = [] if word.isascii() or max(word) < "\u0e00" else _pairs(word)  # Thai is the first of these scripts
+        codes = tuple(map(_hash, pairs)) if pairs else (self._code_of(word),)
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = codes
+        return codes
+
+    def _code_of(self, word: str) -> int:
+        """Return the hash of the beginning of a word, which inflected forms share, and what the word is.
+
+        An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
+        """
+        folded = word.casefold()
+        stem = folded[:_STEM]
+        least = _LEAST_LETTERS
+        if word[0] >= _FIRST_WITHOUT_CASE:
+            is_korean = _HANGUL.match(word) is not None
+            folded = _ARABIC_ARTICLE.sub("", folded)
+            stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
+            least = len(word) if is_korean else 3
+        has_weight = len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper())
+        code = _hash(stem) if has_weight else NO_TERM
+        if word[0].isdigit():
+            return code | FIGURE
+        return code | NAME if word[0].isupper() and folded not in _CALENDAR else code
 
 
-@lru_cache(1 << 16)  # words repeat
-def _code_of(word: str) -> tuple[int]:
-    """Return the hash of the beginning of a word, which inflected forms share, and what the word is.
-
-    An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
-    """
-    folded = word.casefold()
-    stem = folded[:_STEM]
-    least = _LEAST_LETTERS
-    if word[0] >= _FIRST_WITHOUT_CASE:
-        is_korean = _HANGUL.match(word) is not None
-        folded = _ARABIC_ARTICLE.sub("", folded)
-        stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
-        least = len(word) if is_korean else 3
-    has_weight = len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper())
-    code = _hash(stem) if has_weight else NO_TERM
-    if word[0].isdigit():
-        code |= FIGURE
-    elif word[0].isupper() and folded not in _CALENDAR:
-        code |= NAME
-    return (code,)
+_codes = _Codes()
 
 
 def title_overlap(a: bytes, b: bytes) -> float:
