@@ -209,9 +209,7 @@ class SourceBoilerplate:
             for each in known.documents.values()
             if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
         ]
-        proved = set[int]()
-        if len(others) >= TITLES - 1:
-            proved = _proved(known, document, others, read, site_terms)
+        proved = _proved(known, document, others, read, site_terms)
         for line in sorted(proved):
             figures = known.lines[line] = read.counted_in(line)
             if not _are_grave(figures):
