@@ -54,9 +54,7 @@ _LEAST_BITS = 2.3  # of equal tolls
 _LEAST_RISEN = 4
 _MOST_RISEN = 3
 
-# letters of a skeleton
-_LONGEST = 5
-_SHORTEST = 3
+
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
@@ -97,14 +95,14 @@ _SOUNDS = tuple(
 
 @lru_cache(1 << 15)
 def skeleton(name: str) -> str:
-    """Return the skeleton of a name, or nothing if fewer than three letters are left."""
+    """Return the skeleton of a name, at most five letters, or nothing if fewer than three are left."""
     folded = fold(name).casefold()
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
         folded = "".join(map(_latin, latin))
     for spelling, sound in _SOUNDS:
         folded = spelling.sub(sound, folded)
-    return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
+    return folded[:5] if len(folded) >= 3 else ""
 
 
 @lru_cache(1 << 10)

@@ -10,7 +10,6 @@ from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.evidence.word_tables import read_table
 from scrapy_neardup.text.folding import fold
 
-_MOST_WORDS = 6  # of a name; the last breadcrumb may be a headline
 _BETWEEN = re.compile("[\\n,;:/|&\u00b7\u00bb\u203a>+]")  # "Sports / Football", "Arts & Culture"
 
 _TOPICS: dict[str, str] = {word: topic for topic, words in read_table("sections.json").items() for word in words}
@@ -23,7 +22,8 @@ def section_of(url: str, said: str = "") -> str:
     """
     parts = unquote(url[:LONGEST_URL].partition("?")[0]).split("/")  # the last part is the title
     host = "".join(parts[2:3]).partition(".")[0]
-    short = [line for line in said.split("\n") if len(line.split()) <= _MOST_WORDS]
+    # The last breadcrumb may be a headline, which is longer than the name of a section.
+    short = [line for line in said.split("\n") if len(line.split()) <= 6]
     names = []
     for name in _BETWEEN.split("\n".join(short)):
         words = name.split()

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
-_LONGEST_HOST = 253  # characters of a name that a server can have
-_REMEMBERED_URLS = 4096
-_LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
+
 
 # Domains under which strangers publish, and that the list of public suffixes lacks.
 _PLATFORMS = frozenset(
@@ -26,21 +24,22 @@ _PLATFORMS = frozenset(
 
 _OF_ALL_COUNTRIES = frozenset("ai cc co eu fm io la me su to tv ws".split())  # in these anybody has a domain
 _NO_LETTER = re.compile(r"[\W_]+")
-# of the name of a publisher
-_FEWEST_WORDS = 2
-_MOST_WORDS = 5
+
 _NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
-    """Cache the answers of a function for the last few thousand urls, except long ones."""
-    of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
+    """Cache the answers of a function for the last few thousand urls, except long ones.
+
+    Each cache takes 3 MB at most, 20 MB if no url is ASCII.
+    """
+    of_short = lru_cache(maxsize=4096)(function)
 
     @wraps(function)
     def of_any(url: str) -> str:
-        return of_short(url) if len(url) <= _LONGEST_REMEMBERED else function(url)
+        return of_short(url) if len(url) <= 300 else function(url)
 
     return of_any
 
@@ -90,12 +89,12 @@ def publisher_of(source: str, given: str, named: str) -> str:
     """Return who publishes a document of a source: a domain, or the letters of a name. Return "" if nobody says so.
 
     ``given`` is what the feed says: a name, a domain or a url. ``named`` is the name on the page. It counts if its
-    first words, two or more, are the name of the domain: Business Insider Australia on ``businessinsider.com.au``.
+    first words, two to five, are the name of the domain: Business Insider Australia on ``businessinsider.com.au``.
     """
     if "." in given and len(given.split()) == 1:
         return source_of(given) or source_of(_as_url(given))
-    words = [_NO_LETTER.sub("", each) for each in named.casefold().split()[:_MOST_WORDS]]
-    brands = ("".join(words[:count]) for count in range(_FEWEST_WORDS, len(words) + 1))
+    words = [_NO_LETTER.sub("", each) for each in named.casefold().split()[:5]]
+    brands = ("".join(words[:count]) for count in range(2, len(words) + 1))
     label = _NO_LETTER.sub("", source.partition(".")[0])
     return _NO_LETTER.sub("", given.casefold()) or next((each for each in brands if each == label), "")
 
@@ -142,7 +141,7 @@ def host_of(url: str) -> str:
 def ascii_host(parts: SplitResult) -> str:
     """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
     host = parts.hostname or ""
-    if not host.isascii() and len(host) <= _LONGEST_HOST:
+    if not host.isascii() and len(host) <= 253:  # longer names have no server
         with suppress(UnicodeError):  # no server can have this name
             host = host.encode("idna").decode("ascii")
     host = host.rstrip(".")

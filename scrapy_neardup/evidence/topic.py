@@ -47,7 +47,7 @@ KEYS = 12
 _TITLE_KEYS = 8
 MOST_SHARED_WORDS = 5
 _MOST_CHARACTERS = 1500  # of a line
-_MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are looked for
+
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
 
@@ -94,7 +94,7 @@ def tells_title(lead: bytes, title: Collection[int]) -> bool:
 def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the heaviest terms that the topic of a document shares with another topic, as words of the document."""
     slots = shared_terms(topic, other)[:MOST_SHARED_WORDS]
-    words = first_words(f"{title}\n{text[:_MOST_CHARACTERS_OF_WORDS]}", slots, _SLOT_BITS)
+    words = first_words(f"{title}\n{text[:20_000]}", slots, _SLOT_BITS)  # the lead is in so much of it
     return tuple(words[slot] for slot in slots if slot in words)
 
 
