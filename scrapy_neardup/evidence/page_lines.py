@@ -20,7 +20,7 @@ _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)"
-_WORD = re.compile(r"\w+")
+
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
@@ -36,7 +36,7 @@ class Side(NamedTuple):
 
 @lru_cache(32)  # new texts are often compared with the same old one
 def words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(fold(text).casefold()))
+    return frozenset(re.findall(r"\w+", fold(text).casefold()))
 
 
 class BothTexts:

@@ -26,9 +26,7 @@ from scrapy_neardup.rules.policy import Policy
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
-_NO_SOURCE = _NO_NUMBER = bytes(4)
-_NO_URL = _NO_CONTENT = bytes(8)
-_NO_LANGUAGE = bytes(2)
+
 
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
@@ -63,11 +61,13 @@ class Pair:
         self.kept_text: StoredText | None = None
         self.is_passed_over = False
         self.same_text = new.text_hash == old.text_hash
-        self.same_content = new.content_hash == old.content_hash != _NO_CONTENT  # title and text, to the last line
-        self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE
-        self.same_url = new.url_hash == old.url_hash and new.url_hash != _NO_URL
-        self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source
-        self.two_languages = new.language != old.language and _NO_LANGUAGE not in (new.language, old.language)
+        # What is not known is all zeros.
+        # Title and text, to the last line
+        self.same_content = any(new.content_hash) and new.content_hash == old.content_hash
+        self.same_source = any(new.source_hash) and new.source_hash == old.source_hash
+        self.same_url = any(new.url_hash) and new.url_hash == old.url_hash
+        self.same_number = any(new.article_hash) and new.article_hash == old.article_hash  # of one source
+        self.two_languages = any(new.language) and any(old.language) and new.language != old.language
 
     def with_texts(self, new: StoredText, old: StoredText | None, kept: StoredText | None) -> "Pair":
         """Return the pair of a second look, which has the texts that are known."""
