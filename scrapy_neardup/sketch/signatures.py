@@ -58,6 +58,9 @@ UNSIGNED = SignedText()
 class MinHashSigner:
     """MinHash of a set of shingles, by datasketch. A lane is the lowest byte of a minimum.
 
+    This is b-bit minwise hashing (Li and Koenig 2010): four lanes take the memory of one whole minimum. The lowest
+    bytes of two unequal minima are equal once in 256 times, and the estimate of resemblance allows for that.
+
     The signatures of a sketch have two parts: a few lanes propose candidates, and many of the whole text confirm them.
     """
 
@@ -74,7 +77,10 @@ class MinHashSigner:
             lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
         return [
             SignedText(
-                signature(row), len(each), of_bands, sample_keys(each, preset.samples) + body.lead_keys(preset.leads)
+                row.astype(np.uint8).tobytes(),
+                len(each),
+                of_bands,
+                sample_keys(each, preset.samples) + body.lead_keys(preset.leads),
             )
             for row, of_bands, each, body in zip(lowest, keys, hashes, bodies, strict=True)
         ]
@@ -109,15 +115,6 @@ def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
     (1997), "On the resemblance and containment of documents".
     """
     return tuple((hashes[hashes % np.uint32(32) == 0][:most] ^ _SAMPLE_SEED).tolist())
-
-
-def signature(minima: NDArray[np.uint32]) -> bytes:
-    """Return the lowest byte of each minimum.
-
-    This is b-bit minwise hashing (Li and Koenig 2010): four lanes take the memory of one whole minimum. The lowest
-    bytes of two unequal minima are equal once in 256 times, and the estimate of resemblance allows for that.
-    """
-    return minima.astype(np.uint8).tobytes()
 
 
 def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDArray[np.uint32]:
