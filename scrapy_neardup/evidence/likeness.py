@@ -3,8 +3,6 @@
 import math
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.document import Evidence
-
 Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
 # The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature.
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
@@ -55,13 +53,6 @@ class Likeness(NamedTuple):
     similarity: float
     containment: float
     score: float
-
-
-def likeness_of(a: Evidence, b: Evidence, measure: Measure, collisions: int = 0) -> Likeness:
-    """Return how alike two documents are: 1 by all measures if they have the same text."""
-    if a.text_hash == b.text_hash:
-        return Likeness(1.0, 1.0, 1.0)
-    return likeness(measure, a.signature, b.signature, a.size, b.size, collisions)
 
 
 def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:

@@ -6,7 +6,7 @@ from functools import cached_property
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.edits import Change
-from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
+from scrapy_neardup.evidence.likeness import Likeness, likeness, share_of
 from scrapy_neardup.evidence.names import (
     LEAST_COMMON_NAMES,
     SharedTolls,
@@ -116,7 +116,16 @@ class Pair:
 
     @cached_property
     def likeness(self) -> Likeness:
-        return likeness_of(self.new, self.old, self.policy.measure, self.policy.collisions)
+        if self.same_text:
+            return Likeness(1.0, 1.0, 1.0)
+        return likeness(
+            self.policy.measure,
+            self.new.signature,
+            self.old.signature,
+            self.new.size,
+            self.old.size,
+            self.policy.collisions,
+        )
 
     @cached_property
     def are_alike(self) -> bool:
