@@ -36,7 +36,7 @@ _SOUNDS = (
 _VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
-_ARABIC = ("\u0600", "\u06ff")
+
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
@@ -133,7 +133,7 @@ def _is_other_form(a: str, b: str) -> bool:
 @lru_cache(1 << 14)
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
-    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+    if "\u0600" <= a[0] <= "\u06ff":
         shorter, longer = sorted((a, b), key=len)
         is_longer = longer.startswith(shorter) and len(longer) - len(shorter) < min(3, len(shorter))
         return is_longer or _have_like_letters(a, b) or _have_like_letters(*(PREFIX.sub("", word) for word in (a, b)))
@@ -144,7 +144,7 @@ def _are_alike(a: str, b: str) -> bool:
 
 def _sound_alike(a: str, b: str) -> bool:
     """Decide whether two words are spellings of one. In Arabic small words are joined to the next one."""
-    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+    if "\u0600" <= a[0] <= "\u06ff":
         shorter, longer = sorted((a, b), key=len)
         has_letters_more = len(longer) - len(shorter) < min(3, len(shorter))
         is_joined = has_letters_more and longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
