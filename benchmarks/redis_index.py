@@ -38,7 +38,7 @@ from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, LearnedEntries
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.settings.presets import PRESETS
-from scrapy_neardup.sketch.signatures import band_keys, signature
+from scrapy_neardup.sketch.signatures import band_keys
 
 Entry = tuple[Fingerprint, Document]
 NEWS = PRESETS["news"]
@@ -115,7 +115,7 @@ def documents(count: int, seed: int = 1) -> Iterator[Entry]:
         key = int(seen_at).to_bytes(4, "big") + generator.randbytes(4)
         yield (
             Fingerprint(
-                signature=signature(lanes),
+                signature=lanes.astype(np.uint8).tobytes(),
                 size=generator.randrange(200, 900),
                 text_hash=generator.randbytes(8),
                 url_hash=generator.randbytes(8),

@@ -32,7 +32,6 @@ _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the li
 _FEWEST_SHARED = 2
 _SHORT_HEADLINE = 3
 # Each sentence is compared with the same headline.
-_terms_of = lru_cache(maxsize=64)(terms_of)
 _names_of = lru_cache(maxsize=64)(lambda headline: frozenset(find_names([headline], is_title=True)))
 
 
@@ -46,8 +45,8 @@ def find_lead(headline: str, text: str) -> str:
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
     if len(text) > _MOST_READ:
         del sentences[-1:]  # it is cut
-    terms = _terms_of(headline)
-    lines = [*map(_terms_of, sentences)]
+    terms = terms_of(headline)
+    lines = [*map(terms_of, sentences)]
     same = (at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
     first = next(same, -1) + 1  # the sentence behind the headline
     leads = (
@@ -88,13 +87,13 @@ def tells_headline(headline: str, sentence: str) -> bool:
 
     One is enough if it also has a number that the headline counts, such as its toll.
     """
-    terms = _terms_of(headline)
+    terms = terms_of(headline)
     figures = find_figures(headline)
     found = find_figures(sentence) if figures else ()
     is_counted = not counted_figures(figures).isdisjoint(found)
     fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE and not is_counted else 1
     is_told = (
-        len(terms & _terms_of(sentence)) >= fewest
+        len(terms & terms_of(sentence)) >= fewest
         or len(_names_of(headline).intersection(find_names([sentence]))) >= fewest
     )
     return is_told and not contradict(figures, found)

@@ -3,8 +3,6 @@
 import math
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.document import Evidence
-
 Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
 # The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature.
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
@@ -25,16 +23,11 @@ def resemblance(a: bytes, b: bytes) -> float:
     return max(0.0, (equal_lanes(a, b) - _CHANCE) / (1 - _CHANCE))
 
 
-def containment(resemblance: float, a: int, b: int) -> float:
-    """Return the share of the smaller of two sets that lies in the larger, from their resemblance and sizes.
-
-    Broder (1997), "On the resemblance and containment of documents".
-    """
-    return share_of(resemblance, min(a, b), max(a, b))
-
-
 def share_of(resemblance: float, own: int, other: int) -> float:
-    """Return the share of the first of two sets that lies in the second, from their resemblance and sizes."""
+    """Return the share of the first of two sets that lies in the second, from their resemblance and sizes.
+
+    Broder (1997), "On the resemblance and containment of documents", calls that of the smaller one the containment.
+    """
     return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
 
 
@@ -62,13 +55,6 @@ class Likeness(NamedTuple):
     score: float
 
 
-def likeness_of(a: Evidence, b: Evidence, measure: Measure, collisions: int = 0) -> Likeness:
-    """Return how alike two documents are: 1 by all measures if they have the same text."""
-    if a.text_hash == b.text_hash:
-        return Likeness(1.0, 1.0, 1.0)
-    return likeness(measure, a.signature, b.signature, a.size, b.size, collisions)
-
-
 def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
     """Return how alike two signatures are by a measure.
 
@@ -83,12 +69,13 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
         return Likeness(score, score, score)
     lanes = len(a) - CONFIRMING_LANES if measure == "overlap" else len(a)
     similarity = resemblance(a[:lanes], b[:lanes])
-    contained = containment(similarity, size_a, size_b)
+    smaller, larger = sorted((size_a, size_b))
+    contained = share_of(similarity, smaller, larger)
     if measure == "overlap":
         equal = round(equal_lanes(a[:lanes], b[:lanes]) * lanes)
         score = resemblance(a[lanes:], b[lanes:]) if equal > collisions else 0.0
     elif measure == "larger":
-        score = share_of(similarity, max(size_a, size_b), min(size_a, size_b))
+        score = share_of(similarity, larger, smaller)
     elif measure == "resemblance":
         score = similarity
     else:

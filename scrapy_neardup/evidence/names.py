@@ -53,10 +53,8 @@ _LEAST_BITS = 2.3  # of equal tolls
 # a toll that rises, and how many times within a day
 _LEAST_RISEN = 4
 _MOST_RISEN = 3
-_SLOT_BITS = 16
-# letters of a skeleton
-_LONGEST = 5
-_SHORTEST = 3
+
+
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
@@ -76,26 +74,35 @@ _LETTERS = str.maketrans(
         **dict(zip("жюяђћљњјџþъь", ("s", "u", "a", "d", "s", "l", "n", "i", "s", "t", "", ""), strict=True)),
     }
 )
-_HISSES = re.compile("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])")
-_SOUNDS = tuple(pair.split(":") for pair in "ph:f ck:k q:k c:k x:ks w:v dzh:i dj:i j:i".split())
-_SILENT = re.compile("(?<=[aeo]u|oi)x$")  # of French names, as in Mirepoix and Bordeaux
-_FIRST_VOWELS = re.compile("^h?[aeiouy]+h?")
-_VOWELS = re.compile("[aeiouyh]")
-_TWICE = re.compile(r"(.)\1+")
+# How a name becomes a skeleton, step by step.
+_SOUNDS = tuple(
+    (re.compile(spelling), sound)
+    for spelling, sound in (
+        ("(?<=[aeo]u|oi)x$", ""),  # of French names, as in Mirepoix and Bordeaux
+        ("kh", "h"),
+        ("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])", "s"),
+        ("ph", "f"),
+        ("ck|q|c", "k"),
+        ("x", "ks"),
+        ("w", "v"),
+        ("dzh|dj|j", "i"),
+        ("^h?[aeiouy]+h?", "A"),
+        ("[aeiouyh]", ""),
+        (r"(.)\1+", r"\1"),
+    )
+)
 
 
 @lru_cache(1 << 15)
 def skeleton(name: str) -> str:
-    """Return the skeleton of a name, or nothing if fewer than three letters are left."""
+    """Return the skeleton of a name, at most five letters, or nothing if fewer than three are left."""
     folded = fold(name).casefold()
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
         folded = "".join(map(_latin, latin))
-    folded = _HISSES.sub("s", _SILENT.sub("", folded).replace("kh", "h"))
-    for sound, letter in _SOUNDS:
-        folded = folded.replace(sound, letter)
-    folded = _TWICE.sub(r"\1", _VOWELS.sub("", _FIRST_VOWELS.sub("A", folded)))
-    return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
+    for spelling, sound in _SOUNDS:
+        folded = spelling.sub(sound, folded)
+    return folded[:5] if len(folded) >= 3 else ""
 
 
 @lru_cache(1 << 10)
@@ -160,7 +167,7 @@ def rarest_names(
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
     looked_up = [
         *of_tolls,
-        *[slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
+        *[slot << 16 for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
         *names[: 12 if caseless else 4],
     ]
     keys = tuple(slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)

@@ -47,7 +47,7 @@ _MORE_BESIDE_BRIEF = 7  # of the same: a report has other words than a brief sto
 _BRIEF = 100  # terms of a story
 _FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentence that is not its first
 _HISTORY = 0.4
-_BEHIND_BACKGROUND = 2  # sentences, which go on with it
+
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _MEASURES = frozenset(UNITS.values())
@@ -94,9 +94,8 @@ def own_sentences(
         if begin <= (_BEGINNING if is_report else _MOST_ASKED) and not before.endswith(",")
         if not _is_among(each, known) and all(_is_among(each, lines) for lines in others)
     ]
-    own = (
-        sentences[at] for at in read if not any(are_background(*sentences[max(0, at - _BEHIND_BACKGROUND) : at + 1]))
-    )
+    # The two sentences behind background go on with it.
+    own = (sentences[at] for at in read if not any(are_background(*sentences[max(0, at - 2) : at + 1])))
     return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in own if is_quotable(each))))
 
 

@@ -20,7 +20,7 @@ _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)"
-_WORD = re.compile(r"\w+")
+
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
@@ -36,7 +36,7 @@ class Side(NamedTuple):
 
 @lru_cache(32)  # new texts are often compared with the same old one
 def words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(fold(text).casefold()))
+    return frozenset(re.findall(r"\w+", fold(text).casefold()))
 
 
 class BothTexts:
@@ -47,44 +47,46 @@ class BothTexts:
 
     def __init__(self, new: Side, old: Side, closest: Mapping[str, str]) -> None:
         self.closest = closest
-        self._old_language = old.language
-        self._text = f"{old.title}\n{old.text}"
         self.language = new.language
-        self._paper = new.source  # others choose their names as they like
+        self._new = new
+        self._old = old
+        self._old_text = f"{old.title}\n{old.text}"
+        # Of the new text's paper: others choose their names as they like.
         self._paper_skeleton = skeleton(new.source.removeprefix("www."))
-        titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
-        self._bodies = *titles, new.text, old.text
-        self._new_title, self._new_text = new.title, new.text
 
     @cached_property
     def names(self) -> frozenset[str]:
-        return frozenset() if self.language in _NO_CAPITALS else names_of(*self._bodies)
+        if self.language in _NO_CAPITALS:
+            return frozenset()
+        # Not "Police Find Missing Boy"
+        titles = [each for each in (self._new.title, self._old.title) if _SMALL_WORD.search(each)]
+        return names_of(*titles, self._new.text, self._old.text)
 
     @cached_property
     def new_title(self) -> frozenset[str]:
-        return frozenset(each.text for each in tokens_of(self._new_title, self.language))
+        return frozenset(each.text for each in tokens_of(self._new.title, self.language))
 
     @cached_property
     def has_few_bylines(self) -> bool:
         """Return False if many lines look like bylines: then the text is a list of names."""
-        return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
+        return sum(map(_may_be_byline, self._new.text.split("\n"))) <= _MOST_BYLINES
 
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
-        if token.text in words_of(self._text):
+        if token.text in words_of(self._old_text):
             return True
         if token.kind == "name":
             return self.is_paper(token)
-        return token.kind in FIRM and token.text in _texts_of_tokens(self._text, self._old_language)
+        return token.kind in FIRM and token.text in _texts_of_tokens(self._old_text, self._old.language)
 
     def still_has(self, words: str) -> bool:
         """Return whether the new text has several words of the old one, in whatever sentence."""
-        return len(words.split()) > SHORT and words_of(words) <= words_of(self._new_text)
+        return len(words.split()) > SHORT and words_of(words) <= words_of(self._new.text)
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""
         name = skeleton(token.text)
-        is_of_site = len(token.text) > 3 and token.text in self._paper
+        is_of_site = len(token.text) > 3 and token.text in self._new.source
         return token.text in AGENCIES or is_of_site or (len(name) > 3 and name in self._paper_skeleton)
 
 

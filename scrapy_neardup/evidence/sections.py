@@ -4,14 +4,12 @@ Sections are the seventeen top media topics of IPTC. ``sections.json`` has the w
 """
 
 import re
-from collections.abc import Iterator
 from urllib.parse import unquote
 
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.evidence.word_tables import read_table
 from scrapy_neardup.text.folding import fold
 
-_MOST_WORDS = 6  # of a name; the last breadcrumb may be a headline
 _BETWEEN = re.compile("[\\n,;:/|&\u00b7\u00bb\u203a>+]")  # "Sports / Football", "Arts & Culture"
 
 _TOPICS: dict[str, str] = {word: topic for topic, words in read_table("sections.json").items() for word in words}
@@ -24,14 +22,14 @@ def section_of(url: str, said: str = "") -> str:
     """
     parts = unquote(url[:LONGEST_URL].partition("?")[0]).split("/")  # the last part is the title
     host = "".join(parts[2:3]).partition(".")[0]
-    names = (fold(each).casefold() for each in (*_names_in(said), *parts[3:-1][:3], host))
-    return next((_TOPICS[name] for name in names if name in _TOPICS), "")
-
-
-def _names_in(said: str) -> Iterator[str]:
-    short = (each for each in said.split("\n") if len(each.split()) <= _MOST_WORDS)
-    for name in (part for each in short for part in _BETWEEN.split(each)):
+    # The last breadcrumb may be a headline, which is longer than the name of a section.
+    short = [line for line in said.split("\n") if len(line.split()) <= 6]
+    names = []
+    for name in _BETWEEN.split("\n".join(short)):
         words = name.split()
-        yield "-".join(words)
+        names.append("-".join(words))
         if len(words) == 2:  # "World politics", "Sports News"
-            yield from words
+            names += words
+    names += [*parts[3:-1][:3], host]
+    folded = (fold(each).casefold() for each in names)
+    return next((_TOPICS[name] for name in folded if name in _TOPICS), "")

@@ -26,7 +26,7 @@ from __future__ import annotations
 import logging
 import struct
 from array import array
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,15 +75,13 @@ class DocumentLines:
     def __init__(self, document: Document, read_body: Callable[[], Body]) -> None:
         self._document = document
         self._read_body = read_body
-        self._terms: dict[int, frozenset[int]] = {}  # of the lines that somebody asked for
 
     @cached_property
     def _texts(self) -> dict[int, str]:
         return {key: text for text, key, is_long in self._read_body().read_lines if is_long}
 
     def terms_in(self, lines: Lines) -> frozenset[int]:
-        self._terms |= {key: terms_of(self._texts.get(key, "")) for key in lines - self._terms.keys()}
-        return frozenset().union(*(self._terms[key] for key in lines))
+        return frozenset().union(*(terms_of(self._texts.get(key, "")) for key in lines))
 
     def counted_in(self, line: int) -> frozenset[Figure]:
         """Return the figures of a line that say what they count."""
@@ -211,9 +209,7 @@ class SourceBoilerplate:
             for each in known.documents.values()
             if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
         ]
-        proved = set[int]()
-        if len(others) >= TITLES - 1:
-            proved = _proved(known, document, others, read, site_terms)
+        proved = _proved(known, document, others, read, site_terms)
         for line in sorted(proved):
             figures = known.lines[line] = read.counted_in(line)
             if not _are_grave(figures):
@@ -361,13 +357,12 @@ def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set
 
     Pages of one article count once.
     """
-    all_pages: dict[int, set[int]] = {}
-    unlike_pages: dict[int, set[int]] = {}
+    pages = defaultdict[int, set[int]](set)
+    unlike = defaultdict[int, set[int]](set)  # of these, the pages that have another text
     for other in others:
         is_other_text = not (document.lines <= other.lines or other.lines <= document.lines)
         for line in other.lines & document.lines:
-            all_pages.setdefault(line, set()).add(other.identity)
+            pages[line].add(other.identity)
             if is_other_text:
-                unlike_pages.setdefault(line, set()).add(other.identity)
-    enough = {line for line, pages in unlike_pages.items() if len(pages) >= PAGES - 1}
-    return enough | {line for line, pages in all_pages.items() if len(pages) >= PAGES_OF_ONE_TEXT - 1}
+                unlike[line].add(other.identity)
+    return {line for line in pages if len(unlike[line]) >= PAGES - 1 or len(pages[line]) >= PAGES_OF_ONE_TEXT - 1}

@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, s
 
 _SYNONYMS = {pair for words in WORDING["synonyms"].split("|") for pair in permutations(words.split(), 2)}
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
-_DUAL = ("\u064a\u0646", "\u0627\u0646")
+
 # Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";
 # nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
@@ -36,7 +36,7 @@ _SOUNDS = (
 _VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
-_ARABIC = ("\u0600", "\u06ff")
+
 # shares of the longer of two spellings
 _SAME_BEGINNING = 0.6
 _SAME_LETTERS = 0.85
@@ -126,14 +126,14 @@ def _is_other_form(a: str, b: str) -> bool:
         and any(scale.endswith(end) and a.endswith(scale) for scale in all_languages().scales)
     )
     shorter, longer = sorted((a, b), key=len)
-    is_dual = any(shorter + each == longer for each in _DUAL)  # "man" and "two men" in Arabic
+    is_dual = longer in (f"{shorter}\u064a\u0646", f"{shorter}\u0627\u0646")  # "man" and "two men" in Arabic
     return is_number or is_dual or are_denied(a, b) or bool(differing(said_by(a), said_by(b)))
 
 
 @lru_cache(1 << 14)
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
-    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+    if "\u0600" <= a[0] <= "\u06ff":
         shorter, longer = sorted((a, b), key=len)
         is_longer = longer.startswith(shorter) and len(longer) - len(shorter) < min(3, len(shorter))
         return is_longer or _have_like_letters(a, b) or _have_like_letters(*(PREFIX.sub("", word) for word in (a, b)))
@@ -144,7 +144,7 @@ def _are_alike(a: str, b: str) -> bool:
 
 def _sound_alike(a: str, b: str) -> bool:
     """Decide whether two words are spellings of one. In Arabic small words are joined to the next one."""
-    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+    if "\u0600" <= a[0] <= "\u06ff":
         shorter, longer = sorted((a, b), key=len)
         has_letters_more = len(longer) - len(shorter) < min(3, len(shorter))
         is_joined = has_letters_more and longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)

@@ -37,6 +37,7 @@ _BETWEEN = (
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
+
 # words, and characters of a word
 _MOST_REMEMBERED = 1 << 16
 _LONGEST_REMEMBERED = 40
@@ -89,6 +90,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, fold(text).casefold()))
 
 
+@lru_cache(64)  # each sentence is compared with one headline, each line of a page with several titles
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
     text = fold(text)
@@ -118,21 +120,14 @@ def first_words(text: str, slots: Collection[int], bits: int) -> dict[int, str]:
 
     Of a slot only the low ``bits`` count. In scripts without spaces the pair of characters stands for the word.
     """
-    wanted = set(slots)
     found = dict[int, str]()
     low = (1 << bits) - 1
     folded, printed, places = fold_with_places(text)
     for word in _WORD.finditer(folded):
-        codes = _codes[word[0]]
-        if wanted.isdisjoint([code & low for code in codes if code < NO_TERM]):
-            continue
         parts = _pairs(word[0]) or [printed[places[word.start()] : places[word.end()]]]
-        for code, part in zip(codes, parts, strict=True):
-            if code < NO_TERM and (slot := code & low) in wanted:
-                found[slot] = part
-                wanted.remove(slot)
-        if not wanted:
-            break
+        for code, part in zip(_codes[word[0]], parts, strict=True):
+            if code < NO_TERM and code & low in slots:
+                found.setdefault(code & low, part)
     return found
 
 

@@ -17,7 +17,6 @@ Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a st
 import math
 import struct
 from collections.abc import Collection, Iterable, KeysView
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,10 +47,10 @@ KEYS = 12
 _TITLE_KEYS = 8
 MOST_SHARED_WORDS = 5
 _MOST_CHARACTERS = 1500  # of a line
-_MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are looked for
+
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
-_COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
+
 NO_TOPIC = b"\0"  # a topic without terms that is known, unlike an empty one
 FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
 _MOST_TIMES = 0x7F
@@ -92,20 +91,10 @@ def tells_title(lead: bytes, title: Collection[int]) -> bool:
     return 0 < len(title) <= 2 * len(set(title).intersection(slots))
 
 
-def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
-    """Return for each slot of a topic the first word of title and text that has it.
-
-    Slots that title and text do not have are left out.
-    """
-    of_title = first_words(title, slots, _SLOT_BITS)
-    rest = [slot for slot in slots if slot not in of_title]
-    return of_title | (first_words(text[:_MOST_CHARACTERS_OF_WORDS], rest, _SLOT_BITS) if rest else {})
-
-
 def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the heaviest terms that the topic of a document shares with another topic, as words of the document."""
     slots = shared_terms(topic, other)[:MOST_SHARED_WORDS]
-    words = words_of(slots, title, text)
+    words = first_words(f"{title}\n{text[:20_000]}", slots, _SLOT_BITS)  # the lead is in so much of it
     return tuple(words[slot] for slot in slots if slot in words)
 
 
@@ -125,10 +114,16 @@ class TopicWeights:
         """
         if not lead:
             return b"", ()
-        slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
+        of_lead = np.frombuffer(lead, np.uint32)
+        # Terms that only the title has occur 0 times.
+        others = np.array(sorted(set(title).difference((of_lead >> _BYTE).tolist())), np.uint32)
+        slots = np.append(of_lead >> _BYTE, others)
+        times = np.append(of_lead.astype(np.uint8), np.zeros(len(others), np.uint8))
+        in_title = np.array([slot in title for slot in slots.tolist()], bool)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.learn_slots(slots)
-        documents = int(np.sort(counts)[-_COMMONEST:][0])  # of its language
+        # The third commonest term of a document tells how many documents of its language there were.
+        documents = int(np.sort(counts)[-3:][0])
         if documents < FEWEST_DOCUMENTS:
             weights = is_name.astype(np.float64)
         else:
@@ -146,24 +141,6 @@ class TopicWeights:
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
         keys = tuple([slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
         return struct.pack(f">{len(terms)}H", *terms.values()), keys
-
-
-def _with_title(
-    lead: NDArray[np.uint32], title: Collection[int]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
-    """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
-    slots = lead >> _BYTE
-    times = lead.astype(np.uint8)
-    if not title:
-        return slots, times, np.zeros(len(slots), np.bool_)
-    of_title = np.array(sorted(title), np.uint32)
-    place = slots.searchsorted(of_title)
-    is_known = slots.take(place, mode="clip") == of_title
-    others = of_title[~is_known]
-    in_title = np.zeros(len(slots) + len(others), np.bool_)
-    in_title[place[is_known]] = True
-    in_title[len(slots) :] = True
-    return np.concatenate((slots, others)), np.concatenate((times, np.zeros(len(others), np.uint8))), in_title
 
 
 _RARITIES = np.log(np.arange(1, 2 * MOST_DOCUMENTS + 2))  # by number of documents
@@ -197,7 +174,7 @@ def told_titles(a: bytes, b: bytes) -> tuple[float, float]:
     return _coverage(ours, shared), _coverage(theirs, shared)
 
 
-def _coverage(topic: "_Topic", shared: AbstractSet[int]) -> float:
+def _coverage(topic: "_Topic", shared: set[int]) -> float:
     if not topic.title_square:
         return UNKNOWN_COVERAGE
     return sum([topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title]) / topic.title_square

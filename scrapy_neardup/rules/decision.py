@@ -102,7 +102,8 @@ class Judge:
         self, best: Match, document: Document, new: Record, matches: Sequence[Match], seen: Sequence[Match]
     ) -> Decision:
         """Return the decision on a document by its best match. The other matches tell of its page and its story."""
-        changed_page = _changed_version(best, matches)
+        versions = [each for each in matches if each.pair.same_page]
+        changed_page = _changed_version(best, versions)
         before = changed_page or best
         changes = before.pair.changes if best.pair.is_seen else ()
         if best.related:  # another report counts other things in like sentences
@@ -119,9 +120,7 @@ class Judge:
         is_again = best.pair.is_seen and best.pair.same_page and verdict.status != "update"
         if not (is_again or best.pair.new.is_too_short):  # copies of a notice or a caption join no story
             other = in_united_story(best, seen)
-            join = join_of(
-                document, best, other, _earlier_version(best, matches), verdict, self.owner_of, self.source_of
-            )
+            join = join_of(document, best, other, best_match(versions), verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.findings, *added, *findings])
 
@@ -196,22 +195,11 @@ def _choose(seen: Sequence[Match]) -> Match | None:
     return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or best
 
 
-def _earlier_version(best: Match, matches: Sequence[Match]) -> Match | None:
-    """Return an earlier version of the document's page, other than a best match that counts."""
-    if best.pair.same_page:
-        return None if best.pair.is_seen else best
-    return best_match(each for each in matches if each.pair.same_page)
-
-
-def _changed_version(best: Match, matches: Sequence[Match]) -> Match | None:
+def _changed_version(best: Match, versions: Sequence[Match]) -> Match | None:
     """Return the version at the document's url whose text differs, unless the best match is the page itself."""
     if best.pair.same_page:
         return None
-    return best_match(
-        each
-        for each in matches
-        if each.pair.is_seen and each.pair.same_page and each.pair.same_url and not each.pair.same_text
-    )
+    return best_match(each for each in versions if each.pair.is_seen and each.pair.same_url and not each.pair.same_text)
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:

@@ -33,7 +33,7 @@ from scrapy_neardup.story import Join, Member
 from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
-_DIGITS = re.compile(r"\d+")
+
 # The number of an article, which is no date: 20251129, 202511.
 _NUMBER = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?:0\d|1[0-2])(?:[0-3]\d)?(?!\d))\d{5,}")
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
@@ -155,7 +155,7 @@ def _has_many_figures(read: Document | StoredText | None, size: int) -> bool:
     figures mostly are names, such as articles of a law, or ages. Most texts have so few digits that they are not read.
     """
     most = MANY_FIGURES_IN_100 * max(100, size)
-    if read is None or 100 * len(_DIGITS.findall(read.text)) <= most:
+    if read is None or 100 * len(re.findall(r"\d+", read.text)) <= most:
         return False
     figures = figures_of(read.title, read.text)
     names = sum(each.kind == SILENT for each in figures)

@@ -195,10 +195,8 @@ def _next_state(state: PrintedFigure | None, current: Sequence[PrintedFigure], n
     enough = [each for each in owners.values() if len(each) >= needed]
     all_owners = len({each.owner for each in current})
     for found in sorted(enough, key=lambda found: (-found[needed - 1].time, -found[0].low)):
-        if state is None or found[0].value == state.value:
-            return found[0]
         # A number of people does not fall by a few late reprints.
-        is_fall = state.kind < FigureKind.HOMES and found[0].low < state.low
+        is_fall = state is not None and state.kind < FigureKind.HOMES and found[0].low < state.low
         if not is_fall or 2 * len(found) > all_owners or any(each.is_correction for each in found):
             return found[0]
     return state

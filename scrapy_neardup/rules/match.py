@@ -105,11 +105,11 @@ class Match:
 
     @property
     def original_url(self) -> str:
-        return _text(self.pair.old.of_original(self.pair.key)[0])
+        return self.pair.old.of_original(self.pair.key)[0].decode("utf-8", "replace")
 
     @property
     def original_title(self) -> str:
-        return _text(self.pair.old.of_original(self.pair.key)[1])
+        return self.pair.old.of_original(self.pair.key)[1].decode("utf-8", "replace")
 
     @property
     def story(self) -> str:
@@ -157,7 +157,3 @@ def best_match(matches: Iterable[Match]) -> Match | None:
     ranked = sorted(matches, key=attrgetter("rank"))
     best = [each for each in ranked if each.rank == ranked[0].rank]
     return min(best, key=attrgetter("nearness"), default=None)
-
-
-def _text(stored: bytes) -> str:
-    return stored.decode("utf-8", "replace")

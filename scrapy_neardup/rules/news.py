@@ -19,7 +19,6 @@ from scrapy_neardup.text.display import one_line
 MOST_TOLD = 4096
 
 _LARGE = 1000  # such a number is told for one thing
-_FEW = ("0", "1", "2")  # they seldom are news alone
 
 
 def with_news(
@@ -84,7 +83,8 @@ def _increment(new_tolls: Sequence[Toll], news: Sequence[str], told: Collection[
 def _counts_more(figure: Figure, told: Collection[int]) -> bool:
     """Decide whether a figure counts people, or their homes, by a number that was not told: not "his two children"."""
     is_counted = figure.kind == PEOPLE or 0 < figure.kind < FigureKind.OTHER
-    return is_counted and figure.value not in _FEW and bool(new_terms(figure.value, told, ""))
+    # So few seldom are news alone.
+    return is_counted and figure.value not in ("0", "1", "2") and bool(new_terms(figure.value, told, ""))
 
 
 def _new_tolls(

@@ -6,7 +6,7 @@ from functools import cached_property
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.edits import Change
-from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
+from scrapy_neardup.evidence.likeness import Likeness, likeness, share_of
 from scrapy_neardup.evidence.names import (
     LEAST_COMMON_NAMES,
     SharedTolls,
@@ -26,10 +26,8 @@ from scrapy_neardup.rules.policy import Policy
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
-_NO_SOURCE = _NO_NUMBER = bytes(4)
-_NO_URL = _NO_CONTENT = bytes(8)
-_NO_LANGUAGE = bytes(2)
-_GERMAN = b"de"
+
+
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -63,11 +61,13 @@ class Pair:
         self.kept_text: StoredText | None = None
         self.is_passed_over = False
         self.same_text = new.text_hash == old.text_hash
-        self.same_content = new.content_hash == old.content_hash != _NO_CONTENT  # title and text, to the last line
-        self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE
-        self.same_url = new.url_hash == old.url_hash and new.url_hash != _NO_URL
-        self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source
-        self.two_languages = new.language != old.language and _NO_LANGUAGE not in (new.language, old.language)
+        # What is not known is all zeros.
+        # Title and text, to the last line
+        self.same_content = any(new.content_hash) and new.content_hash == old.content_hash
+        self.same_source = any(new.source_hash) and new.source_hash == old.source_hash
+        self.same_url = any(new.url_hash) and new.url_hash == old.url_hash
+        self.same_number = any(new.article_hash) and new.article_hash == old.article_hash  # of one source
+        self.two_languages = any(new.language) and any(old.language) and new.language != old.language
 
     def with_texts(self, new: StoredText, old: StoredText | None, kept: StoredText | None) -> "Pair":
         """Return the pair of a second look, which has the texts that are known."""
@@ -116,7 +116,16 @@ class Pair:
 
     @cached_property
     def likeness(self) -> Likeness:
-        return likeness_of(self.new, self.old, self.policy.measure, self.policy.collisions)
+        if self.same_text:
+            return Likeness(1.0, 1.0, 1.0)
+        return likeness(
+            self.policy.measure,
+            self.new.signature,
+            self.old.signature,
+            self.new.size,
+            self.old.size,
+            self.policy.collisions,
+        )
 
     @cached_property
     def are_alike(self) -> bool:
@@ -248,7 +257,7 @@ class Pair:
         if self.new.vector and self.old.vector:
             return 1
         # Of German as many names are kept as of a script without capitals.
-        lacks_capitals = any(is_caseless(each.names) for each in (self.new, self.old) if each.language != _GERMAN)
+        lacks_capitals = any(is_caseless(each.names) for each in (self.new, self.old) if each.language != b"de")
         others = names_beside(self.tolls, self.new.names, self.old.names, lacks_capitals=lacks_capitals)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 

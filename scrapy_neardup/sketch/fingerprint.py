@@ -78,8 +78,7 @@ class Sketcher(TextSketcher):
                         origin.site_terms,
                     )
                 origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
-        if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out]:
-            self.sketch(unsketched)
+        self.sketch([draft for draft in drafts if draft.sketch is None or draft.left_out])
         with self.lock:
             return list(map(self._fingerprint, documents, drafts, origins))
 

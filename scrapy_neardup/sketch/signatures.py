@@ -21,14 +21,14 @@ from scrapy_neardup.records.packing import split
 from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.text.folding import code_points
 from scrapy_neardup.text.lines import Body
-from scrapy_neardup.text.tokenizer import Powers, distinct, mixed, shingle_hashes, window_hashes
+from scrapy_neardup.text.tokenizer import Powers, mixed, shingle_hashes
 
 PARTS = 150
 _AT_ONCE = 256  # shingles: their products with 256 lanes stay in the processor's cache
-_SAMPLE_MASK = np.uint32(31)
+
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
-_HIGH = np.uint64(32)
+
 _SCALE = 640.0  # lanes of a vector of length 1; those over 0.4 are cut to 255
 _CHARACTER_BITS = np.uint64(21)
 
@@ -58,6 +58,9 @@ UNSIGNED = SignedText()
 class MinHashSigner:
     """MinHash of a set of shingles, by datasketch. A lane is the lowest byte of a minimum.
 
+    This is b-bit minwise hashing (Li and Koenig 2010): four lanes take the memory of one whole minimum. The lowest
+    bytes of two unequal minima are equal once in 256 times, and the estimate of resemblance allows for that.
+
     The signatures of a sketch have two parts: a few lanes propose candidates, and many of the whole text confirm them.
     """
 
@@ -74,7 +77,10 @@ class MinHashSigner:
             lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
         return [
             SignedText(
-                signature(row), len(each), of_bands, sample_keys(each, preset.samples) + body.lead_keys(preset.leads)
+                row.astype(np.uint8).tobytes(),
+                len(each),
+                of_bands,
+                sample_keys(each, preset.samples) + body.lead_keys(preset.leads),
             )
             for row, of_bands, each, body in zip(lowest, keys, hashes, bodies, strict=True)
         ]
@@ -82,12 +88,12 @@ class MinHashSigner:
 
 def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
     """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters."""
-    if preset.features == "letters":
-        return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
+    hashes = body.hashes
     are_unspaced = body.reading.are_unspaced.take(body.kept.places)
-    if not are_unspaced.any():
-        return distinct(window_hashes(body.hashes, preset.shingle_words))
-    return shingle_hashes(body.hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
+    if preset.features == "letters":
+        hashes = code_points("".join(body.tokens)).astype(np.uint64)
+        are_unspaced = np.ones(len(hashes), bool)
+    return shingle_hashes(hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:
@@ -108,16 +114,7 @@ def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
     shingles here, because the choice does not depend on the rest of the document. These are the sets V_m of Broder
     (1997), "On the resemblance and containment of documents".
     """
-    return tuple((hashes[hashes & _SAMPLE_MASK == 0][:most] ^ _SAMPLE_SEED).tolist())
-
-
-def signature(minima: NDArray[np.uint32]) -> bytes:
-    """Return the lowest byte of each minimum.
-
-    This is b-bit minwise hashing (Li and Koenig 2010): four lanes take the memory of one whole minimum. The lowest
-    bytes of two unequal minima are equal once in 256 times, and the estimate of resemblance allows for that.
-    """
-    return minima.astype(np.uint8).tobytes()
+    return tuple((hashes[hashes % np.uint32(32) == 0][:most] ^ _SAMPLE_SEED).tolist())
 
 
 def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDArray[np.uint32]:
@@ -145,9 +142,7 @@ def load_minhash() -> Any:
     it, and has the same class.
     """
     if "datasketch" not in sys.modules:
-        spec = find_spec("datasketch")
-        assert spec is not None
-        assert spec.loader is not None
+        spec: Any = find_spec("datasketch")
         package = sys.modules["datasketch"] = module_from_spec(spec)
         with suppress(ImportError):  # if a later version of the module needs the package, that is imported below
             import_module("datasketch.minhash")
@@ -178,7 +173,7 @@ class SimHashSigner:
             (xxhash.xxh3_64_intdigest(term.encode("utf-8", "surrogatepass")) for term in terms), np.uint64, len(terms)
         )
         counts = np.fromiter(terms.values(), np.float64, len(terms))
-        features = (hashes >> _HIGH).astype(np.uint32)
+        features = (hashes >> np.uint64(32)).astype(np.uint32)
         weights = counts * self.frequencies.weights(features)
         signature = simhash(hashes, weights)
         return SignedText(signature, len(terms), block_keys(signature, self._rows), (), features)
@@ -212,7 +207,8 @@ class Reference:
     @classmethod
     def of(cls, grams: list[str], mean: bytes) -> "Reference":
         keys = np.concatenate([gram_keys(gram) for gram in grams])
-        part = part_numbers(len(grams))
+        # The parts are runs of nearly equal length.
+        part = np.arange(len(grams), dtype=np.int64) * PARTS // len(grams)
         order = np.argsort(keys)
         lengths = np.sqrt(np.bincount(part, minlength=PARTS).astype(np.float64))
         return cls(keys[order], part[order], lengths, np.frombuffer(mean, np.uint8).astype(np.int64))
@@ -238,11 +234,6 @@ def gram_keys(text: str) -> NDArray[np.uint64]:
     """Return one number for each run of three characters."""
     codes = code_points(text).astype(np.uint64)
     return cast("NDArray[np.uint64]", (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:])
-
-
-def part_numbers(grams: int) -> NDArray[np.int64]:
-    """Return the number of the part that each 3-gram of a list is in. The parts are runs of nearly equal length."""
-    return np.arange(grams, dtype=np.int64) * PARTS // grams
 
 
 @cache

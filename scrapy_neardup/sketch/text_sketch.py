@@ -98,24 +98,19 @@ class TextSketcher:
         signed = iter(self._signer.sign(long_enough) if long_enough else ())
         for draft, body in zip(drafts, bodies, strict=True):
             own = next(signed) if body.words >= self.min_words else UNSIGNED
-            draft.sketch = self._text_sketch(draft, body, own)
-
-    def _text_sketch(self, draft: Draft, body: Body, signed: SignedText) -> TextSketch:
-        whole = draft.sketch
-        lead, names = (whole.lead, whole.names) if whole else (b"", b"")
-        if not signed.signature:
             lead = names = b""
-        elif whole is None or body.lead(TOPIC_WORDS) != body.without(frozenset()).lead(TOPIC_WORDS):
-            lead = read_lead(body.lead(TOPIC_WORDS)) if self.preset.topic_terms else b""
-            names = pack_names(find_names(body.lead(NAME_WORDS))) if lead and self.preset.names else b""
-        return TextSketch(
-            lines=draft.lines,
-            signed=signed,
-            text_hash=body.text_hash,
-            content_hash=body.content_hash,
-            lead=lead,
-            names=names,
-        )
+            if own.signature and self.preset.topic_terms:
+                lead = read_lead(body.lead(TOPIC_WORDS))
+            if lead and self.preset.names:
+                names = pack_names(find_names(body.lead(NAME_WORDS)))
+            draft.sketch = TextSketch(
+                lines=draft.lines,
+                signed=own,
+                text_hash=body.text_hash,
+                content_hash=body.content_hash,
+                lead=lead,
+                names=names,
+            )
 
 
 def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:

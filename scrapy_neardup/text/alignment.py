@@ -79,8 +79,7 @@ class _Holders:
     def partners(self, parts: Sequence[int]) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of these; nothing if none does."""
         wanted = dict.fromkeys(parts)
-        if len(wanted.keys() & self._places.keys()) < _PARTNER * len(wanted):
-            return []
+
         scores: dict[int, float] = {}
         for token in wanted:
             places = self._places.get(token, ())

@@ -14,9 +14,6 @@ _SECRET_OPTION = re.compile(
 )
 
 
-_LONGEST_WORD = 40  # characters that are left out so that no word is cut
-
-
 def without_password(url: str) -> str:
     """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
     url = _SECRET_OPTION.sub(r"\1***", url)
@@ -38,7 +35,7 @@ def one_line(text: str, most: int) -> str:
     if len(line) <= most:
         return line
     words, _, rest = line[:most].rpartition(" ")
-    if not words or len(rest) >= _LONGEST_WORD:
+    if not words or len(rest) >= 40:  # so long a word is cut
         words = line[: most - 1]
     return f"{words}…"
 

@@ -24,7 +24,6 @@ from scrapy_neardup.text.tokenizer import (
     Powers,
     Reading,
     changes,
-    edges_of,
     next_starts,
 )
 
@@ -155,9 +154,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     words = next_starts(first, len(reading.starts)) - first
     block = ends_of_blocks.searchsorted(start)
     if reading.present & UNSPACED:  # two characters of an unspaced script count as one word
-        before = np.zeros(len(reading.starts) + 1, np.intp)
-        np.add.accumulate(reading.are_unspaced, out=before[1:])
-        characters = before.take(first + words) - before.take(first)
+        characters = np.add.reduceat(reading.are_unspaced, first, dtype=np.intp)
         words -= characters - characters // 2
     place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
     words = np.add.reduceat(words, place)
@@ -175,7 +172,7 @@ def _line_starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     and not a decimal or the rest of a host name.
     """
     flags = reading.flags
-    edges = edges_of(flags & STOP)
+    edges = changes(flags & STOP).nonzero()[0][1:]
     stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
     ends = _behind(flags, SPACE, closed)
     # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an

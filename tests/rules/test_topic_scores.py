@@ -8,7 +8,7 @@ from documents import LANES, Article, topic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.likeness import containment, resemblance
+from scrapy_neardup.evidence.likeness import resemblance, share_of
 from scrapy_neardup.evidence.topic import (
     HEAVIEST_TERM,
     LEAST_SHARED_TERMS,
@@ -195,4 +195,4 @@ def test_resemblance_is_the_share_of_equal_lanes_less_those_by_chance(a: bytes, 
 @given(st.sets(st.integers(0, 200), min_size=1), st.sets(st.integers(0, 200), min_size=1))
 def test_containment_follows_from_resemblance_and_sizes(a: set[int], b: set[int]) -> None:
     jaccard = len(a & b) / len(a | b)
-    assert containment(jaccard, len(a), len(b)) == pytest.approx(len(a & b) / min(len(a), len(b)))
+    assert share_of(jaccard, *sorted((len(a), len(b)))) == pytest.approx(len(a & b) / min(len(a), len(b)))

@@ -22,7 +22,7 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.likeness import resemblance
 from scrapy_neardup.settings.presets import PRESETS, VECTOR_PARAMETERS, Preset
 from scrapy_neardup.sketch.fingerprint import Sketcher
-from scrapy_neardup.sketch.signatures import load_minhash, minima, signature
+from scrapy_neardup.sketch.signatures import load_minhash, minima
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.tokenizer import Reading
 
@@ -119,7 +119,7 @@ def test_a_text_under_the_fewest_words_has_no_signature() -> None:
 
 
 def sign(hashes: NDArray[np.uint32], num_perm: int, seed: int = 1) -> bytes:
-    return signature(minima([hashes], num_perm, seed)[0])
+    return minima([hashes], num_perm, seed)[0].astype(np.uint8).tobytes()
 
 
 @pytest.mark.parametrize("true", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0])

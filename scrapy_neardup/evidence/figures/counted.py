@@ -75,7 +75,7 @@ _AGE = re.compile(
     "year-?old|yrs?$|jahrig|enne|enni|jarig|летн|річн|letni|latk|latek|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله|岁|歲|歳"
 )
 _UNSPACED = "\u0e00"
-_ARABIC_AND = "و"
+
 _ARABIC_PREFIX = re.compile("[وفب]?ال|[وفب]")  # "and", "in" or "for", and "the" are written with a word
 CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
 CLAUSE = 8  # characters
@@ -220,7 +220,7 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
 
 def is_next(word: str) -> bool:
     """Decide whether an Arabic word is written with "and": "and injured 31"."""
-    return word.startswith(_ARABIC_AND) and meaning_of(word[1:]) is not None
+    return word.startswith("و") and meaning_of(word[1:]) is not None
 
 
 def _is_mention(word: str, before: Sequence[str]) -> bool:

@@ -30,7 +30,7 @@ from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers,
 from scrapy_neardup.text.folding import fold
 
 MAX_CHARACTERS = 60_000
-_LONGEST_VALUE = 16  # characters of a value that is kept as it is
+
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।።။។…")
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
@@ -129,7 +129,7 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
 
 def short_value(value: str) -> str:
     """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
-    if len(value) <= _LONGEST_VALUE:
+    if len(value) <= 16:
         return value
     return f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
 

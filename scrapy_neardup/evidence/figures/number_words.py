@@ -63,8 +63,6 @@ UNITS |= {word: unit for unit, words in words_by_role("units").items() for word 
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
-_MOST_WORDS = 12  # of one number; "hundred hundred hundred ..." would grow without end
-_LARGEST = 10**15
 
 
 class NumberWords(NamedTuple):
@@ -143,14 +141,14 @@ def _number_words(small: dict[str, int | Decimal], thousand: str = "", **others:
 def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tuple[str, int]:
     """Read number words: "two hundred and five" -> ("205", index behind); "" if there is no number."""
     value: int | Decimal = 0
-    room = _LARGEST
+    room = 10**15
     i = first
     # A scale as in "a million" or "another dozen". Without a word before it "million" has lost its number.
     is_one = tokens[i - 1] in language.articles or tokens[i - 1] in WORDS["adding ahead"]
     if is_one and tokens[i] in language.scales and tokens[i] not in language.small:
         value = room = language.scales[tokens[i]]
         i += 1
-    while i < min(len(tokens), first + _MOST_WORDS):
+    while i < min(len(tokens), first + 12):  # "hundred hundred hundred ..." would grow without end
         token = tokens[i]
         number = language.small.get(token, room)
         scale = language.scales.get(token, 0)

@@ -260,8 +260,7 @@ def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str] | None:
     token = tokens[first]
     closed = not token[-1].isdigit()
     core = token[:-1] if closed else token
-    if not core.isdigit():
-        core = core.replace("⁄", "/").replace("−", "-")
+    core = core.replace("⁄", "/").replace("−", "-")
     if _is_masked(tokens, first, core, token[-1]):
         tokens[first] = ""
         return None
@@ -367,8 +366,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
 
 def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
-    if core.isdigit() and scale == 1:
-        return core.lstrip("0") or "0"
+
     if (part := _FRACTION(core)) and (part[1] or (scale > 1 and part[2] == "1")):  # "3/4 lakh" is 3 or 4 of them
         return format((scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3]))).normalize(), "f")
     if " " in core and not _SPACED.fullmatch(core):
