@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, Partition, texts_beside
+from scrapy_neardup.index.layout import KeyName, Layout, Partition, texts_beside
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import Record, read_record
@@ -48,7 +48,7 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
     namespaces = set[str]()
     if not documents:
-        everything = map(KeyName.of, await client.names(ALL_NAMESPACES))
+        everything = map(KeyName.of, await client.names("{neardup:"))
         namespaces = {each.namespace for each in everything if each.kind == "records"} - {layout.namespace}
     return StoreSummary(
         location=partition.store.location,
