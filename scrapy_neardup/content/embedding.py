@@ -47,12 +47,6 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
     return answer
 
 
-@lru_cache(8)
-def shared_embedding(path: str) -> "Embedding":
-    """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
-    return Embedding(path)
-
-
 class Embedding:
     """Vectors of texts by one embedder.
 
@@ -118,3 +112,6 @@ class Embedding:
     def close(self) -> None:
         """End the worker process. Texts that are not known have no vectors from now on."""
         self._worker.close()
+
+
+shared_embedding = lru_cache(8)(Embedding)  # the one of this process for an embedder; raises SettingsError as it does
