@@ -126,7 +126,16 @@ class NearDupSpiderMiddleware(Component):
         """
         try:
             if after is None:
-                await self._read_head(response, page)
+                body = response.body
+                page.encoding = declared_encoding(response)
+                if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+                    # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
+                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+                    page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
+                head = read_head(body[:SHORT_PAGE], page.encoding)
+                if not head.is_whole and len(body) > SHORT_PAGE:
+                    head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
+                page.add_head(head, self._canonical.of(head.canonical, response.url))
             else:
                 await after
             if url_of_item is not None and not page.has_begun_extraction and page.is_named_by(url_of_item):
@@ -135,18 +144,6 @@ class NearDupSpiderMiddleware(Component):
         except Exception as error:
             self.log_fault(error, response.url)
             page.reason = "internal-error"
-
-    async def _read_head(self, response: TextResponse, page: Page) -> None:
-        body = response.body
-        page.encoding = declared_encoding(response)
-        if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-            # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
-            beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
-            page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
-        head = read_head(body[:SHORT_PAGE], page.encoding)
-        if not head.is_whole and len(body) > SHORT_PAGE:
-            head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-        page.add_head(head, self._canonical.of(head.canonical, response.url))
 
     async def _extract(self, response: TextResponse, page: Page, place: Place) -> None:
         """Give the page its text, or the reason why it has none."""

@@ -12,30 +12,20 @@ from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.head import PageHead, language_code
-from scrapy_neardup.crawl.component import (
-    Component,
-    adapter_of,
-    log_window_location,
-    tag_item,
-    tags_of,
-)
+from scrapy_neardup.crawl.component import Component, adapter_of, tag_item, tags_of
 from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.document import HOUR, Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 from scrapy_neardup.settings.values import name_of, text_of
-from scrapy_neardup.text.display import counted, one_line
+from scrapy_neardup.text.display import counted, one_line, without_password
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
-
-_PAUSE = 0.05  # seconds
-_MOST_PAUSES = 1200  # a minute for feeds that are stored after the engine has stopped
-_MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
 class NearDuplicate(DropItem):
@@ -79,7 +69,12 @@ class NearDupPipeline(Component):
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
-        log_window_location(self.settings)
+        hours = f"{self.settings.window / HOUR:g} hours"
+        location = without_password(self.settings.store.removeprefix("sqlite:///"))
+        if location.startswith("memory:"):
+            logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
+        else:
+            logger.info("The window of the last %s is in %s", hours, location)
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
         self.fates = ItemFates(crawler, self.detector.delivery, self.summary.problems)
@@ -156,10 +151,10 @@ class NearDupPipeline(Component):
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
-        for _ in range(_MOST_PAUSES):
+        for _ in range(1200):  # a minute
             if not self.fates.documents:
                 break
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(0.05)
         await self._close_detector()
 
     async def _close_detector(self) -> None:
@@ -325,7 +320,7 @@ class NearDupPipeline(Component):
         If the item was lost, judge the document again: it is an original, or a copy of another document.
         """
         current_item.set(ItemContext())  # as in ``_ask_detector``
-        for _ in range(_MOST_MATCHES):
+        for _ in range(8):  # if so many matches are lost one after the other, the copy is kept
             fate = await self.fates.fate_of_match(document.id, verdict.match or "")
             if fate == "kept":
                 return verdict

@@ -25,11 +25,11 @@ from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.item_context import ItemContexts
-from scrapy_neardup.document import HOUR, TAGS, Verdict
+from scrapy_neardup.document import TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import load_callable
-from scrapy_neardup.text.display import one_line, without_password
+from scrapy_neardup.text.display import one_line
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
@@ -39,8 +39,6 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
 
-_OURS = str(Path(__file__).parents[1])
-_LONGEST_SUBJECT = 200  # characters
 _SQLITE = "sqlite:///"
 _LONGEST_NAME = 60  # characters, of up to four bytes each
 
@@ -71,7 +69,16 @@ class Component:
 
     def __init__(self, crawler: Crawler) -> None:
         if crawler not in states:
-            states[crawler] = _new_state(crawler)
+            state = None
+            settings = NearDupSettings.from_mapping(crawler.settings)
+            if settings.enabled and is_asyncio_available():
+                state = SharedState(crawler, locate_files(settings, crawler.settings))
+            elif settings.enabled:
+                logger.error(
+                    "No item is checked: scrapy-neardup needs asyncio. Leave TWISTED_REACTOR at its default, "
+                    "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+                )
+            states[crawler] = state
         if (shared := states[crawler]) is None:
             raise NotConfigured
         assert crawler.stats is not None
@@ -99,7 +106,7 @@ class Component:
         places = [
             (frame.filename, frame.lineno)
             for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename.startswith(_OURS)
+            if frame.filename.startswith(str(Path(__file__).parents[1]))  # of this package
         ]
         kind = (type(error), *places[-1:])
         if kind not in self.shared.logged_faults:
@@ -107,7 +114,7 @@ class Component:
             logger.error(
                 "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
                 " counted, in the stat neardup/errors",
-                one_line(subject, _LONGEST_SUBJECT),
+                one_line(subject, 200),
                 exc_info=error,
             )
 
@@ -117,19 +124,6 @@ class Component:
 
     def set_stat(self, name: str, value: float) -> None:
         self._stats.set_value(f"neardup/{name}", value)
-
-
-def _new_state(crawler: Crawler) -> SharedState | None:
-    settings = NearDupSettings.from_mapping(crawler.settings)
-    if not settings.enabled:
-        return None
-    if not is_asyncio_available():
-        logger.error(
-            "No item is checked: scrapy-neardup needs asyncio. Leave TWISTED_REACTOR at its default, "
-            "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
-        )
-        return None
-    return SharedState(crawler, locate_files(settings, crawler.settings))
 
 
 class Backlog:
@@ -214,15 +208,6 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     if store.startswith(_SQLITE):
         store = f"{_SQLITE}{folder.absolute() / store.removeprefix(_SQLITE)}"
     return replace(settings, data_dir=str(folder.absolute()), store=store)
-
-
-def log_window_location(settings: NearDupSettings) -> None:
-    """Log where the window of a crawl is. ``settings`` come from ``locate_files``."""
-    hours = f"{settings.window / HOUR:g} hours"
-    if settings.store.startswith("memory:"):
-        logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
-    else:
-        logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
 
 
 def can_be_written(folder: Path) -> bool:

@@ -132,7 +132,10 @@ class JsonLinesFeed:
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
         if self._file is None:
             if self._is_daily and isinstance(self._storage, FileFeedStorage):
-                _remove_old_files(Path(self._storage.path).parent)
+                for path in Path(self._storage.path).parent.glob("*-????-??-??.jsonl"):
+                    with suppress(OSError):  # somebody else removes it too
+                        if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+                            path.unlink()
             assert self._crawler.spider is not None
             mask = os.umask(0o077)
             try:
@@ -153,13 +156,6 @@ def overwritten_feed(settings: BaseSettings) -> str:
         if options.get("overwrite") and path.is_file() and path.stat().st_size:
             return str(path)
     return ""
-
-
-def _remove_old_files(folder: Path) -> None:
-    for path in folder.glob("*-????-??-??.jsonl"):
-        with suppress(OSError):  # somebody else removes it too
-            if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
-                path.unlink()
 
 
 def _without_login(error: Exception) -> str:
