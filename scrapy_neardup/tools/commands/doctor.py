@@ -11,7 +11,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
+from scrapy_neardup.addon import Addon, checked_settings
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
@@ -39,7 +39,6 @@ _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog c
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
 )
-_TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 _LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
 
 
@@ -150,12 +149,7 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
             f"TWISTED_REACTOR = {reactor!r}: no item is judged",
             "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default",
         )
-    if has_add_on:
-        settings = settings.copy()
-        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-    return Check(
-        "add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {settings.getint('CONCURRENT_ITEMS')}"
-    )
+    return Check("add-on", "these settings turn the plugin on")
 
 
 async def _check_store(settings: NearDupSettings) -> list[Check]:
@@ -238,7 +232,11 @@ async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     async with opened(NearDupDetector(NearDupSettings(store="memory://"))) as detector:
         for number in range(7):
             await detector.check(
-                detector.document(_SENTENCE * 4, url=f"https://paper{number}.example/neardup-doctor", title=_TITLE)
+                detector.document(
+                    _SENTENCE * 4,
+                    url=f"https://paper{number}.example/neardup-doctor",
+                    title="TEST, not a real event: sent by scrapy neardup doctor, please ignore",
+                )
             )
         report = {**special_report(detector.take_events()[0]), "test": True}
     for receiver in receivers:

@@ -33,7 +33,6 @@ TOO_LONG = f"longer than {LONGEST_LINE >> 20} MB, which is the most that is read
 CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 
 _CONTENT = "text", "html", "file"
-_FIRST = 20  # entries; if none of them is a document, the file holds something else
 
 
 class FeedLine(NamedTuple):
@@ -84,7 +83,7 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
     Raise InputError at once if nothing can be read, or if none of the first lines has the keys that documents need.
     """
     lines = read_packed(path, lambda file: objects_of(file, path))
-    first = take(lines, _FIRST)
+    first = take(lines, 20)
     lacking = [
         [
             name
