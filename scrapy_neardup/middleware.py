@@ -37,7 +37,7 @@ class NearDupDownloaderMiddleware(Component):
         """Return the response when it is its turn."""
         await self._next.acquire()  # when a page is done, only the next response wakes up
         try:
-            await self.shared.backlog.has_room.wait()
+            await self.shared.has_room.wait()
         finally:
             asyncio.get_running_loop().call_soon(self._next.release)  # in the next round
         return response
@@ -152,7 +152,7 @@ class NearDupSpiderMiddleware(Component):
                 raise ExtractionError(
                     f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
                 )
-            with self.shared.backlog.counted():
+            with self.shared.counted():
                 extracted = await self.shared.extraction.extract(response.body, response.url, page.encoding)
             page.text = extracted.text
             page.sketch = extracted.sketch

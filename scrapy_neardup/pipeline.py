@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import logging
-import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,8 @@ from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.head import PageHead, language_code
-from scrapy_neardup.crawl.component import Component, adapter_of, tag_item, tags_of
-from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
+from scrapy_neardup.crawl.component import Component, adapter_of, tags_of
+from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.document import HOUR, Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL
@@ -57,15 +57,10 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        threshold = gc.get_threshold()
-        gc.set_threshold(0)  # none of the many new objects is garbage
-        try:
-            # Not above: these modules load while a worker process starts.
-            from scrapy_neardup.crawl.announcer import Announcer
-            from scrapy_neardup.crawl.item_fates import ItemFates
-            from scrapy_neardup.detector import NearDupDetector
-        finally:
-            gc.set_threshold(*threshold)
+        # Not above: these modules load while a worker process starts.
+        from scrapy_neardup.crawl.announcer import Announcer
+        from scrapy_neardup.crawl.item_fates import ItemFates
+        from scrapy_neardup.detector import NearDupDetector
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
@@ -96,13 +91,6 @@ class NearDupPipeline(Component):
         self._freeze()
         try:
             await self.detector.open()
-            feed = overwritten_feed(self.crawler.settings)
-            if self._drops and feed and await self.detector.index.documents.are_any(int(time.time())):
-                logger.warning(
-                    "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
-                    " what is new. To keep its items, append with -o",
-                    feed,
-                )
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")
@@ -191,7 +179,12 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops_now(adapter, verdict):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
-        if not tag_item(adapter, verdict):
+        is_tagged = False
+        for name, tag in tags_of(verdict).items():
+            with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
+                adapter[name] = tag
+                is_tagged = True
+        if not is_tagged:
             self.summary.miss_tags(item)
         return item
 
@@ -216,7 +209,7 @@ class NearDupPipeline(Component):
         finally:
             await context.let_next_ask()
         # 4. The detector answers. While many wait, the middleware holds responses back.
-        with self.shared.backlog.counted():
+        with self.shared.counted():
             async with self._answers:  # the answers are asked for already, see ``_ask``
                 # Other items of the page may wait for the same answer.
                 verdict = asked if isinstance(asked, Verdict) else await asyncio.shield(asked)

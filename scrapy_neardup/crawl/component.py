@@ -10,7 +10,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -40,7 +40,6 @@ logger = logging.getLogger(__name__)
 MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
 
 _SQLITE = "sqlite:///"
-_LONGEST_NAME = 60  # characters, of up to four bytes each
 
 
 class SharedState:
@@ -55,9 +54,30 @@ class SharedState:
             self.extraction.start()
         crawler.signals.connect(self.extraction.close, signals.spider_closed)
         finalize(crawler, self.extraction.close)  # a crawl that fails before it opens sends no signal
-        self.backlog = Backlog()
+        self._waiting = 0  # pages and items, see ``counted``
+        self.has_room = asyncio.Event()
+        self.has_room.set()
         self.counts = Counter[str]()  # the stats that are counted up, by their names without ``neardup/``
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count a page that waits for extraction or is extracted, or an item that waits for its verdict.
+
+        Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
+        responses would take 700 MB, and each full garbage collection would visit all their tasks. A response that is
+        held back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses
+        wait for nothing but extractions and verdicts, because these are certain to end.
+        """
+        self._waiting += 1
+        if self._waiting >= MOST_IN_BACKLOG:
+            self.has_room.clear()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if self._waiting < MOST_IN_BACKLOG:
+                self.has_room.set()
 
 
 # The state of each crawler, None if the plugin does nothing in it.
@@ -126,33 +146,6 @@ class Component:
         self._stats.set_value(f"neardup/{name}", value)
 
 
-class Backlog:
-    """Counts the pages that wait for extraction or are extracted, and the items that wait for their verdicts.
-
-    Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
-    responses would take 700 MB, and each full garbage collection would visit all their tasks. A response that is held
-    back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses wait for
-    nothing but extractions and verdicts, because these are certain to end.
-    """
-
-    def __init__(self) -> None:
-        self._waiting = 0
-        self.has_room = asyncio.Event()
-        self.has_room.set()
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        self._waiting += 1
-        if self._waiting >= MOST_IN_BACKLOG:
-            self.has_room.clear()
-        try:
-            yield
-        finally:
-            self._waiting -= 1
-            if self._waiting < MOST_IN_BACKLOG:
-                self.has_room.set()
-
-
 def load_item_class(name: str | type) -> type:
     """Return a class of ``NEARDUP_ITEM_CLASSES``, which is a class or an import path. Raise SettingsError otherwise."""
     allowed = "an item class or its import path"
@@ -180,16 +173,6 @@ def tags_of(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def tag_item(adapter: "ItemAdapter", verdict: Verdict) -> bool:
-    """Write the tags into the fields that an item can take. Return whether it took any."""
-    is_tagged = False
-    for name, tag in tags_of(verdict).items():
-        with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
-            adapter[name] = tag
-            is_tagged = True
-    return is_tagged
-
-
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
     """Return the settings with an absolute data directory.
 
@@ -201,7 +184,8 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     # scrapyd runs many projects in one working directory, which may belong to another project.
     if not closest or scrapy_settings.get("PROJECT"):
         project = str(scrapy_settings.get("PROJECT") or scrapy_settings.get("BOT_NAME") or "scrapybot")
-        folder /= re.sub(r"[^\w.-]", "_", project).lstrip(".")[:_LONGEST_NAME] or "_"
+        # A name has at most 255 bytes, and a character up to four.
+        folder /= re.sub(r"[^\w.-]", "_", project).lstrip(".")[:60] or "_"
     if settings.data_dir:
         folder = Path(os.path.expanduser(settings.data_dir))
     store = settings.store
