@@ -25,8 +25,6 @@ SETTING = "NEARDUP_EMBEDDER"
 # After a failure the model is not asked for so many times as long as the failure took.
 PAUSE = 10
 
-_MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
-
 
 def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
     """Return the function that the worker process calls with texts.
@@ -105,7 +103,7 @@ class Embedding:
                 )
             return b""
         self._known[text] = found
-        if len(self._known) > _MOST_REMEMBERED:
+        if len(self._known) > 1 << 13:  # the newest are enough: copies often have the same title and lead
             del self._known[next(iter(self._known))]
         return found
 

@@ -10,7 +10,7 @@ its commit is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from scrapy_neardup.document import Document, with_id
+from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import SLICE, Part, Partition, calls_by_slice, values_by_slice
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
@@ -248,7 +248,7 @@ class Batch(Part):
                 for key in (pair.key, pair.kept_key)
                 if (text := text_of(key, self.records, self._texts))
             }
-            document = with_id(each.given, each.key.hex())
+            document = replace(each.given, id=each.key.hex())
             each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record

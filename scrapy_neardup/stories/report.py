@@ -16,8 +16,6 @@ from scrapy_neardup.stories.summary import Fact, facts_of, headline_of, sentence
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
-LEAST_SHARED = 2  # terms of headline and title that what is new shares with them
-MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
 
 def special_report(
@@ -148,7 +146,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
             _tells(headline, sentence),
             member.language in languages,
             not figures.isdisjoint(find_figures(sentence)),
-            told / (MOST_TERMS + len(terms)),
+            told / (20 + len(terms)),  # the terms of a much longer sentence are worth less
             member.number,
         )
 
@@ -164,7 +162,7 @@ def _leads_of(event: StoryEvent, item: Member, members: Sequence[Member], headli
         if item.lead and event.story.developments > event.story.signalled.developments:
             return [(item.lead, item)]
         of_titles = terms_of(f"{headline} {item.title}")
-        least = LEAST_SHARED if item.status == "related" else 0
+        least = 2 if item.status == "related" else 0
         if news := [(sentence, item) for sentence in item.news if len(terms_of(sentence) & of_titles) >= least]:
             return news
     said = ((sentence, member) for member in members for sentence in (member.lead, *member.news[:1]))

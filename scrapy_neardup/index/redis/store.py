@@ -43,11 +43,11 @@ _MENDS = {
     "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
 }
 
-# Errors of a server or connection; a RuntimeError is of a closed event loop.
-_EXPLAINED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError, RuntimeError)
 # Words in errors about damaged data: the store works, and only some documents are affected.
 _DAMAGE = ("attempt to", "bad argument", "data string too short", "format requires", "not an integer")
 
+# Errors of a server or connection; a RuntimeError is of a closed event loop.
+_EXPLAINED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError, RuntimeError)
 _AT_ONCE = 500
 
 
