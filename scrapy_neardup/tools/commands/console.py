@@ -159,8 +159,7 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
         if wanted and path == Path(before):
             return _line(path, wanted)
         if re.search(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", name, re.IGNORECASE):
-            first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
-            raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
+            raise InputError(f"{name}: a file of JSON lines holds many documents; name one, as {path}#ID")
         content = decode_html(path.read_bytes())
         if content.lstrip().startswith("<"):
             return RecordedDocument(1, name, name, html=content)
@@ -171,16 +170,14 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
 
 
 def _line(path: Path, wanted: str) -> RecordedDocument:
-    known = "no line has an id"
     for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
-        known = f"line {entry.line} has the id {str(entry.id)!r}"
-    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
+    raise InputError(f"{path}: no line has the id {wanted!r}")
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:
-    """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
+    """Say on standard error if the window is empty. Its namespace may be mistyped."""
     summary = summary or await detector.index.summary()
     if summary.documents:
         return
@@ -190,8 +187,6 @@ async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | N
             " It has documents of other configurations: were they crawled with the same preset and settings, and the"
             " same version of the extractor?"
         )
-    elif summary.namespaces:
-        message += f" This store has the namespaces {', '.join(summary.namespaces)}."
     print_error(message)
 
 

@@ -78,7 +78,9 @@ def run(options: Options, values: Values) -> int:
             stderr=True,
         )
     if len(documents) < 2:
-        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
+        raise InputError(
+            f"{shown(options.input)}: fewer than two documents make no pair, so there is nothing to measure"
+        )
     # Workers sketch the texts too, so the pages can be judged only with values that change no sketch.
     with PageReader(configured, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
