@@ -267,6 +267,14 @@ def message_of(report: Mapping[str, Any]) -> Message:
         measures.get("sources_with_copies", 0),
     )
     headlines = (_line(report.get(name) or "", 250) for name in ("headline", "url"))
+    # The lead has its paper, and its language if most of the story is in another.
+    lead = _line(report.get("lead") or "", _LONGEST_SENTENCE)
+    page = report.get("lead_from") or {}
+    main = next((each["language"] for each in report.get("languages") or ()), "")
+    language = page.get("language", "")
+    from_page = ", ".join(filter(None, (page.get("source"), language if language != main else "")))
+    if lead:
+        lead = f"“{lead}”" + (f" ({_line(from_page, _LONGEST_NEWS)})" if from_page else "")
     story = report.get("story")
     local_time = str(report.get("time") or "")
     with suppress(ValueError, OSError, ZoneInfoNotFoundError):
@@ -276,7 +284,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
     lines = (
         next(filter(None, headlines), "an event without a title"),
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
-        _quotation(report),
+        lead,
         " · ".join(filter(None, (coverage, report.get("section")))),
         f"Also: {'; '.join(_line(each, 200) for each in known)}" if known else "",
         *_links_of(report),
@@ -308,16 +316,6 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
 def _tells_death(headline: str) -> bool:
     dead = [each.low for each in tolls_of(headline, "") if each.kind == FigureKind.DEAD]
     return max(dead) > 0 if dead else FigureKind.DEAD in kinds_told(re.findall(_LETTERS, fold(headline).casefold()))
-
-
-def _quotation(report: Mapping[str, Any]) -> str:
-    """Return the lead in quotation marks, with its paper, and with its language if most of the story is in another."""
-    lead = _line(report.get("lead") or "", _LONGEST_SENTENCE)
-    page = report.get("lead_from") or {}
-    main = next((each["language"] for each in report.get("languages") or ()), "")
-    language = page.get("language", "")
-    said_by = ", ".join(filter(None, (page.get("source"), language if language != main else "")))
-    return lead and f"“{lead}”" + (f" ({_line(said_by, _LONGEST_NEWS)})" if said_by else "")
 
 
 def _growth_words(report: Mapping[str, Any], level: str) -> str:

@@ -95,7 +95,14 @@ class PageReader(AbstractContextManager["PageReader"]):
             return page, sketch, max(entry.size, len(entry.text))
         short = replace(entry, html=None)  # the page is long, and is not needed any more
         try:
-            html = _read(entry)
+            html: str | bytes = entry.html or ""
+            if entry.html is None and entry.file is not None:
+                if entry.file.exists() and not entry.file.is_file():
+                    raise ExtractionError("not a regular file")
+                with entry.file.open("rb") as file:
+                    html = file.read(MOST_HTML_BYTES + 1)
+            if len(html) > MOST_HTML_BYTES:
+                raise ExtractionError(f"over the limit of {MOST_HTML_BYTES} bytes")
             text = self._extraction.submit(html, entry.url)
             head = read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
@@ -120,18 +127,6 @@ def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:
     subject = str(entry.file or entry.url)
     where = f"{entry.where}: {subject}" if subject not in ("", entry.where) else entry.where
     return RecordedPage(entry, "", "extraction-failed", f"{where}: {reason}")
-
-
-def _read(recorded: RecordedDocument) -> str | bytes:
-    page: str | bytes = recorded.html or ""
-    if recorded.html is None and recorded.file is not None:
-        if recorded.file.exists() and not recorded.file.is_file():
-            raise ExtractionError("not a regular file")
-        with recorded.file.open("rb") as file:
-            page = file.read(MOST_HTML_BYTES + 1)
-    if len(page) > MOST_HTML_BYTES:
-        raise ExtractionError(f"over the limit of {MOST_HTML_BYTES} bytes")
-    return page
 
 
 @dataclass(frozen=True, slots=True)
