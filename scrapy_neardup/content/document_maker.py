@@ -25,7 +25,6 @@ _RFC_822 = re.compile(
     r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)(?: \(.*\))?"
 )
 _ISO = re.compile(r"\d{4}-?(?:\d\d|W)(?:-?\d\dT)?[^A-VX-Ya-z/]*(?:UTC|GMT)?")
-_BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 
 # The library refuses these: control characters, lone surrogates and code points that are no characters.
 # A look-behind finds the last two of each plane above the first: in the first set they make it five times as slow.
@@ -164,7 +163,7 @@ def _number_or_moment(text: str) -> float | datetime:
 
     if text.isdecimal() and len(text) < 8:  # too few for a date, or for Unix seconds as a text
         raise ValueError
-    if not _BASIC_DATE.fullmatch(text):
+    if not re.fullmatch(r"(?:19|20)\d{6}", text):  # 20191115 is a day, not Unix seconds of 1970
         with suppress(ValueError):
             return float(text)
     if _RFC_822.fullmatch(text):

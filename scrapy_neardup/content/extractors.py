@@ -21,7 +21,6 @@ REPAIRS = 1
 # A larger page is not extracted.
 MOST_HTML_BYTES = 5_000_000
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
-_WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
 # The first letters pass over most other tags in three quarters of the time.
 _SELF_CLOSING = re.compile(
@@ -157,7 +156,7 @@ def _words_in_sentences(line: str) -> int:
     whole = count_words(line)
     if whole < 8:  # it is no paragraph
         return 0
-    if _WITHOUT_STOPS.search(line):
+    if re.search("[\u0e00-\u0eff]", line):  # Thai and Lao have no stops
         return whole
     # A longer sentence is taken for a menu.
     return sum(words for words in map(count_words, _STOP.split(line)[:-1]) if words <= 50)

@@ -23,7 +23,6 @@ _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
-_LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
 _LONGEST_SAID = 300  # characters of sections, or of a publisher
 
 
@@ -75,7 +74,7 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
 
 def linked_data(html: str) -> Iterator[dict[str, Any]]:
     """Yield the objects that the JSON-LD of a page has at its top. Those of a teaser stand elsewhere in it."""
-    for script in islice(_LINKED_DATA.finditer(html), 5):
+    for script in islice(re.finditer("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", html, re.IGNORECASE), 5):
         try:
             given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
         except (ValueError, RecursionError):

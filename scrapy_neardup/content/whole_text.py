@@ -31,7 +31,6 @@ _WORDS_OF_ONE_LETTER = frozenset("aàáâãeéèêiíìoóòôuúyýwzksvåöő�
 # Paragraphs between the headline and the text
 
 _HEADINGS = "h1", "h2"
-_HEADLINE = re.compile(r"<[hH]1[\s>]")
 _RUN = re.compile(r">\s*([^<>]{20,2000})")  # what may be part of a lead
 _LEAST_WORDS = 8  # of a paragraph with a stop at its end
 _TEXT_READ = 5000  # characters in which the first paragraph of a text is looked for
@@ -77,7 +76,7 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
 
     What stands above the first headline is left as it is.
     """
-    headline = _HEADLINE.search(html)
+    headline = re.search(r"<[hH]1[\s>]", html)
     start = headline.start() if headline else 0
     html = without_struck_text(html, start)
     text = extract(html)

@@ -301,8 +301,6 @@ _LOGIN = r"(?:[^\s/?#]*@)?"
 _OPTIONS = r"(?:\?[^\s#@]*)?"
 _SERVER = re.compile(rf"(?:rediss?://{_LOGIN}{_HOST}(?:/\d*)?|unix://{_LOGIN}/[^\s?#@]+){_OPTIONS}")
 CLUSTER = re.compile(rf"(rediss?)\+cluster(://{_LOGIN})({_HOST}(?:,{_HOST})*)(/?0?{_OPTIONS})")
-_PLAIN = {"db", "client_name", "username", "password"}
-_TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 
 
 def store(value: Any) -> str:
@@ -326,7 +324,9 @@ def store(value: Any) -> str:
             " redis+cluster://user:password@host:6379,host:6379. In a password write / ? # and @ as %2F %3F %23 and %40"
         )
     options = dict(parse_qsl(url.partition("?")[2], keep_blank_values=True))
-    allowed = _PLAIN | _TLS if url.startswith("rediss") else _PLAIN
+    allowed = {"db", "client_name", "username", "password"}
+    if url.startswith("rediss"):
+        allowed |= {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
     for name in options.keys() - allowed:
         raise ValueError(
             f"{name} is not an option of this kind of url; allowed are {', '.join(sorted(allowed))}; ssl options need"

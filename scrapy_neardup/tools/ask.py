@@ -26,7 +26,7 @@ from scrapy_neardup.stories.report import iso, languages_of, special_report, why
 from scrapy_neardup.stories.summary import headline_of, label_of, read_change, states_of
 from scrapy_neardup.story import LEVELS, Ledger
 from scrapy_neardup.text.words import has_words
-from scrapy_neardup.tools.claim import LEAST_DOCUMENTS, LEAST_HOURS, MOST_WORDS, Claim, is_claim
+from scrapy_neardup.tools.claim import MOST_WORDS, Claim, is_claim
 
 MOST_CHANGES_READ = 500  # by one answer
 
@@ -215,7 +215,7 @@ class Ask:
         told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
         if not told:
             summary = await self._index.summary()
-            if summary.documents < LEAST_DOCUMENTS or len(summary.documents_per_slice) < LEAST_HOURS:
+            if summary.documents < 100 or len(summary.documents_per_slice) < 2:  # hours
                 return {"measured": False, "why": "the window is too young to say that nobody tells it"}
         printed = Ledger()  # by these documents: one alone is no story
         rows = []

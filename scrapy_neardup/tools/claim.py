@@ -25,9 +25,6 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_WORDS = 60  # a longer sentence is a text
-# of a window that can say that nobody tells a claim
-LEAST_DOCUMENTS = 100
-LEAST_HOURS = 2
 
 
 def is_claim(text: str) -> bool:

@@ -53,7 +53,6 @@ LONGEST_URL = 2_000
 LONGEST_TEXT = 20_000
 UNTAGGED = "untagged"  # the status of an item without tags, or with a status that this version does not know
 
-_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 # The first is the key in which ``NEARDUP_RECORD`` writes the time.
 _TIME_FIELDS = ("time", "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
@@ -67,7 +66,7 @@ def clean_text(value: object, most: int) -> str:
         return ""
     if value.isprintable():  # most titles and urls
         return value[:most]
-    return printable(_BREAKS.sub("\n", value[:most]))
+    return printable(re.sub("\r\n?|[\u0085\u2028\u2029]", "\n", value[:most]))
 
 
 def clean_line(value: object, most: int) -> str:

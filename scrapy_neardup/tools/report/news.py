@@ -168,13 +168,12 @@ def _by_source(rows: Sequence[Row], matches: Matches) -> list[tuple[str, int, in
     return sorted(lines, key=lambda line: (-line[2], -line[1]))
 
 
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-
-
 def inert_json(value: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
-    return _UNSAFE.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return re.sub(
+        "[<>&\u2028\u2029\ud800-\udfff]",
+        lambda found: f"\\u{ord(found[0]):04x}",
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")),
     )
 
 
