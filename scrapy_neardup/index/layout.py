@@ -203,6 +203,7 @@ def texts_beside(records: str) -> str:
 P = ParamSpec("P")
 
 _MOST_ATTEMPTS = 100  # how often a step is repeated because others were faster
+_PAUSE = 0.002  # seconds, at most; doubled each time that somebody else was faster
 
 
 @dataclass(eq=False)
@@ -281,8 +282,5 @@ def swaps(step: Step[S, P, R]) -> Method[S, P, R]:
 
 
 async def pause_after(failures: int) -> None:
-    """Wait before the next try: each process for another time, else they would stop each other again.
-
-    The longest time doubles with each failure, from 2 ms to 100 ms.
-    """
-    await asyncio.sleep(random.uniform(0, min(0.1, 0.002 * 2 ** min(failures, _MOST_ATTEMPTS))))
+    """Wait before the next try: each process for another time, else they would stop each other again."""
+    await asyncio.sleep(random.uniform(0, min(0.1, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))
