@@ -36,10 +36,6 @@ from scrapy_neardup.text.words import has_words
 
 logger = logging.getLogger(__name__)
 
-MOST_TOGETHER = 64  # documents that are judged together
-_MOST_TEXT_TOGETHER = 30_000  # characters
-
-
 Answer = asyncio.Future[Verdict]  # to a document that waits for its verdict
 
 
@@ -235,13 +231,13 @@ class NearDupDetector:
 
     def _next_group(self) -> dict[Answer, Document]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
-        most = 1 if self.preset.learns else MOST_TOGETHER
+        most = 1 if self.preset.learns else 64
         characters = 0
         group: dict[Answer, Document] = {}
         for each, document in self._waiting.items():
             if not each.done():
                 characters += len(document.text)
-                if group and (len(group) == most or characters >= _MOST_TEXT_TOGETHER):
+                if group and (len(group) == most or characters >= 30_000):
                     break
                 group[each] = document
         return group

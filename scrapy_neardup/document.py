@@ -1,6 +1,6 @@
 """The plain data of documents: texts, fingerprints and verdicts. Nothing here does I/O."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
@@ -169,11 +169,6 @@ class Verdict:
     event: str | None = None
     reason: Reason | None = None
     id: str | None = field(default=None, compare=False)
-
-
-def with_id(document: Document, registered: str) -> Document:
-    """Return the document with the id under which it is registered."""
-    return document if document.id == registered else replace(document, id=registered)
 
 
 def counted_names(verdict: Verdict) -> list[str]:

@@ -37,7 +37,7 @@ class NearDupDownloaderMiddleware(Component):
         """Return the response when it is its turn."""
         await self._next.acquire()  # when a page is done, only the next response wakes up
         try:
-            await self.shared.backlog.has_room.wait()
+            await self.shared.has_room.wait()
         finally:
             asyncio.get_running_loop().call_soon(self._next.release)  # in the next round
         return response
@@ -126,7 +126,16 @@ class NearDupSpiderMiddleware(Component):
         """
         try:
             if after is None:
-                await self._read_head(response, page)
+                body = response.body
+                page.encoding = declared_encoding(response)
+                if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+                    # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
+                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+                    page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
+                head = read_head(body[:SHORT_PAGE], page.encoding)
+                if not head.is_whole and len(body) > SHORT_PAGE:
+                    head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
+                page.add_head(head, self._canonical.of(head.canonical, response.url))
             else:
                 await after
             if url_of_item is not None and not page.has_begun_extraction and page.is_named_by(url_of_item):
@@ -136,18 +145,6 @@ class NearDupSpiderMiddleware(Component):
             self.log_fault(error, response.url)
             page.reason = "internal-error"
 
-    async def _read_head(self, response: TextResponse, page: Page) -> None:
-        body = response.body
-        page.encoding = declared_encoding(response)
-        if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-            # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
-            beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
-            page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
-        head = read_head(body[:SHORT_PAGE], page.encoding)
-        if not head.is_whole and len(body) > SHORT_PAGE:
-            head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-        page.add_head(head, self._canonical.of(head.canonical, response.url))
-
     async def _extract(self, response: TextResponse, page: Page, place: Place) -> None:
         """Give the page its text, or the reason why it has none."""
         try:
@@ -155,7 +152,7 @@ class NearDupSpiderMiddleware(Component):
                 raise ExtractionError(
                     f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
                 )
-            with self.shared.backlog.counted():
+            with self.shared.counted():
                 extracted = await self.shared.extraction.extract(response.body, response.url, page.encoding)
             page.text = extracted.text
             page.sketch = extracted.sketch

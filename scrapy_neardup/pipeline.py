@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import logging
-import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,30 +12,20 @@ from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.head import PageHead, language_code
-from scrapy_neardup.crawl.component import (
-    Component,
-    adapter_of,
-    log_window_location,
-    tag_item,
-    tags_of,
-)
-from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
+from scrapy_neardup.crawl.component import Component, adapter_of, tags_of
+from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.document import HOUR, Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 from scrapy_neardup.settings.values import name_of, text_of
-from scrapy_neardup.text.display import counted, one_line
+from scrapy_neardup.text.display import counted, one_line, without_password
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
-
-_PAUSE = 0.05  # seconds
-_MOST_PAUSES = 1200  # a minute for feeds that are stored after the engine has stopped
-_MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
 class NearDuplicate(DropItem):
@@ -67,19 +57,19 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        threshold = gc.get_threshold()
-        gc.set_threshold(0)  # none of the many new objects is garbage
-        try:
-            # Not above: these modules load while a worker process starts.
-            from scrapy_neardup.crawl.announcer import Announcer
-            from scrapy_neardup.crawl.item_fates import ItemFates
-            from scrapy_neardup.detector import NearDupDetector
-        finally:
-            gc.set_threshold(*threshold)
+        # Not above: these modules load while a worker process starts.
+        from scrapy_neardup.crawl.announcer import Announcer
+        from scrapy_neardup.crawl.item_fates import ItemFates
+        from scrapy_neardup.detector import NearDupDetector
 
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
-        log_window_location(self.settings)
+        hours = f"{self.settings.window / HOUR:g} hours"
+        location = without_password(self.settings.store.removeprefix("sqlite:///"))
+        if location.startswith("memory:"):
+            logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
+        else:
+            logger.info("The window of the last %s is in %s", hours, location)
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
         self.fates = ItemFates(crawler, self.detector.delivery, self.summary.problems)
@@ -101,13 +91,6 @@ class NearDupPipeline(Component):
         self._freeze()
         try:
             await self.detector.open()
-            feed = overwritten_feed(self.crawler.settings)
-            if self._drops and feed and await self.detector.index.documents.are_any(int(time.time())):
-                logger.warning(
-                    "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
-                    " what is new. To keep its items, append with -o",
-                    feed,
-                )
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")
@@ -156,10 +139,10 @@ class NearDupPipeline(Component):
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
-        for _ in range(_MOST_PAUSES):
+        for _ in range(1200):  # a minute
             if not self.fates.documents:
                 break
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(0.05)
         await self._close_detector()
 
     async def _close_detector(self) -> None:
@@ -196,7 +179,12 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops_now(adapter, verdict):
             await self.fates.drop(context)
             raise NearDuplicate(url, verdict)
-        if not tag_item(adapter, verdict):
+        is_tagged = False
+        for name, tag in tags_of(verdict).items():
+            with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
+                adapter[name] = tag
+                is_tagged = True
+        if not is_tagged:
             self.summary.miss_tags(item)
         return item
 
@@ -221,7 +209,7 @@ class NearDupPipeline(Component):
         finally:
             await context.let_next_ask()
         # 4. The detector answers. While many wait, the middleware holds responses back.
-        with self.shared.backlog.counted():
+        with self.shared.counted():
             async with self._answers:  # the answers are asked for already, see ``_ask``
                 # Other items of the page may wait for the same answer.
                 verdict = asked if isinstance(asked, Verdict) else await asyncio.shield(asked)
@@ -325,7 +313,7 @@ class NearDupPipeline(Component):
         If the item was lost, judge the document again: it is an original, or a copy of another document.
         """
         current_item.set(ItemContext())  # as in ``_ask_detector``
-        for _ in range(_MOST_MATCHES):
+        for _ in range(8):  # if so many matches are lost one after the other, the copy is kept
             fate = await self.fates.fate_of_match(document.id, verdict.match or "")
             if fate == "kept":
                 return verdict

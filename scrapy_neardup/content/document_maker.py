@@ -20,17 +20,11 @@ from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import LONGEST_URL, publisher_of, source_of
 
-_LONGEST_TITLE = 1000  # characters
-_MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
-_YEARS = range(1970, 2107)  # a number like these is a year alone
 # Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
 _RFC_822 = re.compile(
     r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)(?: \(.*\))?"
 )
 _ISO = re.compile(r"\d{4}-?(?:\d\d|W)(?:-?\d\dT)?[^A-VX-Ya-z/]*(?:UTC|GMT)?")
-_BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
-# Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
-_SPREAD = 0x9E37_79B1
 
 # The library refuses these: control characters, lone surrogates and code points that are no characters.
 # A look-behind finds the last two of each plane above the first: in the first set they make it five times as slow.
@@ -86,13 +80,15 @@ class DocumentMaker:
             for each in (text, url, title, canonical, language, section, publisher, site_name)
         )
         url = without_surrogates(url)
-        title = without_surrogates(title[:_LONGEST_TITLE])
+        title = without_surrogates(title[:1000])
         now = self.seconds()
         seconds = self.seconds(seen_at)
-        is_ahead = counts_now and seconds > now + _MOST_AHEAD
+        is_ahead = counts_now and seconds > now + 60  # two right clocks may differ by a minute
         if counts_now:
             seconds = min(now, seconds)
-        number = next(self._serial) * _SPREAD % (1 << 32)
+        # The factor is odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then
+        # share no neighbours.
+        number = next(self._serial) * 0x9E37_79B1 % (1 << 32)
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
         source = source_of(url)
         counts_later = counts_now and now >= self.young_until and source not in self._trusted
@@ -155,7 +151,7 @@ def _seconds(value: object) -> float:
         value = datetime.combine(value, time())
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
-    if isinstance(value, int | float) and not isinstance(value, bool) and value not in _YEARS:
+    if isinstance(value, int | float) and not isinstance(value, bool) and value not in range(1970, 2107):
         return float(value)
     raise ValueError
 
@@ -167,7 +163,7 @@ def _number_or_moment(text: str) -> float | datetime:
 
     if text.isdecimal() and len(text) < 8:  # too few for a date, or for Unix seconds as a text
         raise ValueError
-    if not _BASIC_DATE.fullmatch(text):
+    if not re.fullmatch(r"(?:19|20)\d{6}", text):  # 20191115 is a day, not Unix seconds of 1970
         with suppress(ValueError):
             return float(text)
     if _RFC_822.fullmatch(text):

@@ -25,8 +25,6 @@ SETTING = "NEARDUP_EMBEDDER"
 # After a failure the model is not asked for so many times as long as the failure took.
 PAUSE = 10
 
-_MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
-
 
 def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
     """Return the function that the worker process calls with texts.
@@ -45,12 +43,6 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
         return [b"%b\n%b" % (model.encode("utf-8", "replace"), each) for each in packed]
 
     return answer
-
-
-@lru_cache(8)
-def shared_embedding(path: str) -> "Embedding":
-    """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
-    return Embedding(path)
 
 
 class Embedding:
@@ -111,10 +103,13 @@ class Embedding:
                 )
             return b""
         self._known[text] = found
-        if len(self._known) > _MOST_REMEMBERED:
+        if len(self._known) > 1 << 13:  # the newest are enough: copies often have the same title and lead
             del self._known[next(iter(self._known))]
         return found
 
     def close(self) -> None:
         """End the worker process. Texts that are not known have no vectors from now on."""
         self._worker.close()
+
+
+shared_embedding = lru_cache(8)(Embedding)  # the one of this process for an embedder; raises SettingsError as it does

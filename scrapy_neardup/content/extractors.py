@@ -20,14 +20,8 @@ Extractor = Callable[[str, str], str]
 REPAIRS = 1
 # A larger page is not extracted.
 MOST_HTML_BYTES = 5_000_000
-THIN_WORDS = 100
-_PARAGRAPH_WORDS = 8
-_SENTENCE_WORDS = 50  # a longer sentence is taken for a menu
-_SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
-_WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
-_ENOUGH = 500  # characters, in which nearly every text has so many words
 # The first letters pass over most other tags in three quarters of the time.
 _SELF_CLOSING = re.compile(
     r"<(?=[istn])(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE
@@ -111,10 +105,10 @@ def extract_with_trafilatura(html: str, url: str) -> str:
 
     def extract(html: str) -> str:
         text = _trafilatura(html, url)
-        for options in _SECOND_TRIES:
-            if prose_words(text) >= THIN_WORDS:
-                break
-            text = max(text, _trafilatura(html, url, **options), key=prose_words)
+        if prose_words(text) < 100:
+            text = max(text, _trafilatura(html, url, tables=True), key=prose_words)
+        if prose_words(text) < 100:
+            text = max(text, _trafilatura(html, url, fast=False), key=prose_words)
         return text
 
     return whole_text(html, extract)
@@ -132,7 +126,8 @@ def extract_with_resiliparse(html: str, url: str) -> str:
 
     def extract(html: str) -> str:
         text: str = extract_plain_text(_SELF_CLOSING.sub(r"<\1\2></\1>", html), main_content=True, alt_texts=False)
-        if count_words(text[:_ENOUGH]) >= _FEWEST_WORDS or count_words(text) >= _FEWEST_WORDS:
+        # Nearly every text has so many words in its first 500 characters.
+        if count_words(text[:500]) >= _FEWEST_WORDS or count_words(text) >= _FEWEST_WORDS:
             return text
         return max(text, _trafilatura(html, url), key=count_words)
 
@@ -159,11 +154,12 @@ def prose_words(text: str) -> int:
 
 def _words_in_sentences(line: str) -> int:
     whole = count_words(line)
-    if whole < _PARAGRAPH_WORDS:
+    if whole < 8:  # it is no paragraph
         return 0
-    if _WITHOUT_STOPS.search(line):
+    if re.search("[\u0e00-\u0eff]", line):  # Thai and Lao have no stops
         return whole
-    return sum(words for words in map(count_words, _STOP.split(line)[:-1]) if words <= _SENTENCE_WORDS)
+    # A longer sentence is taken for a menu.
+    return sum(words for words in map(count_words, _STOP.split(line)[:-1]) if words <= 50)
 
 
 BUILT_IN = {

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 # How many characters or bytes at the beginning of a page are looked at.
 MOST_HEAD_BYTES = 200_000
 
-_LONGEST_TITLE = 500  # characters
 _LONGEST_MATCH = 6000  # characters of any expression below that ends with what it looks for
 # What is hidden, such as a comment, the end of the head, or an element of the head with its attributes.
 _PART = re.compile(
@@ -24,10 +23,7 @@ _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
-_LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
-_MOST_NAMES = 10  # in a list of JSON-LD
 _LONGEST_SAID = 300  # characters of sections, or of a publisher
-_NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
 
 
 class PageHead(NamedTuple):
@@ -67,7 +63,7 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
     publishers = _names([part.get("publisher") for part in linked])
     languages = (said.get(name, "") for name in ("lang", "xml:lang", "og:locale", "content-language"))
     return PageHead(
-        " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:_LONGEST_TITLE],
+        " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:500],
         next(filter(None, map(language_code, languages)), ""),
         _unescaped(said.get("canonical", "")).strip(),
         is_whole,
@@ -78,7 +74,7 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
 
 def linked_data(html: str) -> Iterator[dict[str, Any]]:
     """Yield the objects that the JSON-LD of a page has at its top. Those of a teaser stand elsewhere in it."""
-    for script in islice(_LINKED_DATA.finditer(html), 5):
+    for script in islice(re.finditer("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", html, re.IGNORECASE), 5):
         try:
             given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
         except (ValueError, RecursionError):
@@ -100,7 +96,7 @@ def _names(value: object) -> list[str]:
         if isinstance(each, dict):
             values.append(each.get("name") or each.get("item"))
         elif isinstance(each, list):
-            values += each[:_MOST_NAMES]
+            values += each[:10]
         elif isinstance(each, str):
             found.append(each)
     return found
@@ -127,7 +123,7 @@ def language_code(tag: str) -> str:
     """Return the ISO 639 code at the beginning of a language tag such as "pt-BR" or "en_US", "" if there is none."""
     found = _LANGUAGE.match(tag[:40])
     code = found[1].lower() if found else ""
-    return "" if code in _NO_LANGUAGE else code
+    return "" if code in ("und", "mul", "zxx", "mis") else code  # ISO 639 for no one language
 
 
 def _unescaped(text: str) -> str:

@@ -27,19 +27,12 @@ from scrapy_neardup.settings import NearDupSettings
 
 logger = logging.getLogger(__name__)
 
-RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of lxml grow
 IN_FLIGHT = 16  # pages for each worker
-_MOST_TOGETHER = 8  # texts of pages, which take half of the time of as many texts one by one
-_MOST_TEXTS = 32  # of texts without a page: nobody waits for one of them
-_GROUP_SECONDS = 0.015  # that a text waits for another one at most
-_MOST_CHARACTERS = 50_000  # of texts that go together
 
 # How many of the next pages of a source are left out after a slow one, if there are pages of other sources. The user's
 # own extractor leaves out none: it may load a model, or wait for a service.
 LEFT_OUT = 50
 SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
-
-_SKETCH = "scrapy_neardup.sketch.text_sketch.sketch_ahead"  # not imported here: it loads numpy
 
 
 def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
@@ -47,7 +40,11 @@ def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOption
     preset = settings.resolved_preset()
     sketching = None
     if sketches and preset.signature == "minhash" and not preset.with_title:
-        sketching = _SKETCH, json.dumps({"preset": asdict(preset), "min_words": settings.min_words})
+        # Not imported here, because it loads numpy.
+        sketching = (
+            "scrapy_neardup.sketch.text_sketch.sketch_ahead",
+            json.dumps({"preset": asdict(preset), "min_words": settings.min_words}),
+        )
     return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
 
 
@@ -61,7 +58,8 @@ class ExtractionProcesses:
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
     is still returned, and the first failure is logged. The ``timings`` do not count sketches.
 
-    Raise SettingsError if the extractor cannot be imported.
+    A worker is replaced after ``recycle_after`` requests, because the caches of extractors and of lxml grow. Raise
+    SettingsError if the extractor cannot be imported.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class ExtractionProcesses:
         options: WorkerOptions,
         workers: int = 1,
         *,
-        recycle_after: int = RECYCLE_AFTER,
+        recycle_after: int = 2000,
     ) -> None:
         load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
         self.timings = Counter[str]()
@@ -146,11 +144,12 @@ class ExtractionProcesses:
         """Send pages to one worker process. Sketch texts together if they are enough, or if no page comes."""
         unsketched: list[tuple[Extracted, Future[Extracted]]] = []
         while True:
-            most = _MOST_TOGETHER if any(each.is_of_page for each, _ in unsketched) else _MOST_TEXTS
-            if len(unsketched) >= most or sum(len(each.text) for each, _ in unsketched) >= _MOST_CHARACTERS:
+            # Eight texts take half of the time of as many texts one by one. Nobody waits for a text without a page.
+            most = 8 if any(each.is_of_page for each, _ in unsketched) else 32
+            if len(unsketched) >= most or sum(len(each.text) for each, _ in unsketched) >= 50_000:
                 self._sketch(worker, unsketched)
             try:
-                job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
+                job = self._jobs.get(timeout=0.015 if unsketched else None)
             except queue.Empty:
                 self._sketch(worker, unsketched)
                 continue

@@ -19,8 +19,6 @@ import xxhash
 from scrapy_neardup.evidence.sources import LONGEST_URL, USUAL_PORTS, ascii_host, host_of, remembered, source_of
 from scrapy_neardup.exceptions import InputError
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
 _MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
 # The domains of Google are named one by one: anybody can register google.attacker.com, or google under a new suffix.
 _GOOGLE = (
@@ -52,7 +50,7 @@ _MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has 
 
 def without_surrogates(text: str) -> str:
     """Return the text with U+FFFD for each lone surrogate, which can be neither encoded nor stored."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def absolute_url(base: str, url: str) -> str:

@@ -25,22 +25,16 @@ _STRUCK = re.compile(
 # Letters that a theme prints large
 
 _CAP = re.compile(r"^[^\w\s]{0,3}([^\W\d_])(\s+)([^\W\d_]{1,40})", re.MULTILINE)
-_CAPS_WITHIN = 20_000  # characters of a text
-_MOST_CAPS = 5  # paragraphs that begin with a single letter
 _BEFORE_CAP = re.compile(r"<\w+([^<>]{0,300})>(?:[^\w<>]|&\w{1,9};){0,4}$")
 _WORDS_OF_ONE_LETTER = frozenset("aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі")  # each in some language
 
 # Paragraphs between the headline and the text
 
 _HEADINGS = "h1", "h2"
-_HEADLINE = re.compile(r"<[hH]1[\s>]")
 _RUN = re.compile(r">\s*([^<>]{20,2000})")  # what may be part of a lead
-_LEAD_WITHIN = 30_000  # characters
 _LEAST_WORDS = 8  # of a paragraph with a stop at its end
-_LEAST_SENTENCE = 20  # words of one without
 _TEXT_READ = 5000  # characters in which the first paragraph of a text is looked for
 _PLACE = 40  # characters without spaces that find a paragraph in a text
-_LINKED = 0.7  # share of its characters that makes a paragraph a link
 _INLINE = frozenset(
     "a abbr b bdi bdo big br cite code dfn em font i img ins kbd mark q small span strong sub sup time u var"
     " wbr".split()
@@ -66,7 +60,6 @@ _TITLES = (
 )
 _DESCRIPTION = re.compile("""description["']?\\s+content\\s?=\\s?["']([^<>]{1,1000})""")
 _STOPS = re.compile("[.!?…。！？।॥؟۔።][\"'”’»)\\]\\s]*$")
-_LABEL = re.compile(r"[^.!?]{0,30}:")  # of a teaser: "Read more: ..."
 
 
 class _Block(NamedTuple):
@@ -83,12 +76,12 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
 
     What stands above the first headline is left as it is.
     """
-    headline = _HEADLINE.search(html)
+    headline = re.search(r"<[hH]1[\s>]", html)
     start = headline.start() if headline else 0
     html = without_struck_text(html, start)
     text = extract(html)
     # Let the large first letter of a paragraph belong to its word: "N ine" becomes "Nine".
-    for cap in reversed([*_CAP.finditer(text, 0, _CAPS_WITHIN)][:_MOST_CAPS]):
+    for cap in reversed([*_CAP.finditer(text, 0, 20_000)][:5]):
         if _is_split(cap, text, html):
             text = text[: cap.start(2)] + text[cap.end(2) :]
     return _with_lead(text, html, start) if headline else text
@@ -147,29 +140,26 @@ def _with_lead(text: str, html: str, start: int) -> str:
 def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
     """Return where the first paragraph of a text ends in its page, 0 if nothing like a lead is before it."""
     known = _squeezed(text[:_TEXT_READ])
-    end = start + _LEAD_WITHIN
+    end = start + 30_000
     has_some = False
     for run in _RUN.finditer(html, start, end):
         if count_words(run[1]) < _LEAST_WORDS:
             continue
         if _squeezed(unescape(run[1]))[:_PLACE] not in known:
-            has_some = has_some or _may_be_lead(run[1], html[max(start, run.start() - 300) : run.start() + 1].lower())
+            # It may be part of a lead by itself, or by the tags before it.
+            tags = html[max(start, run.start() - 300) : run.start() + 1].lower()
+            is_refused = _NO_LEAD_TAG.search(tags[tags.rfind("<") :])
+            has_some = has_some or (not is_refused and bool(_ENDS.search(run[1]) or _LEAD_TAG.search(tags)))
         elif _is_paragraph(run[1]):
             end = run.end()
             break
     return end if has_some else 0
 
 
-def _may_be_lead(run: str, tags: str) -> bool:
-    """Decide whether a run of characters may be part of a lead, by itself or by the ``tags`` before it."""
-    is_refused = _NO_LEAD_TAG.search(tags[tags.rfind("<") :])
-    return not is_refused and bool(_ENDS.search(run) or _LEAD_TAG.search(tags))
-
-
 def _is_paragraph(text: str) -> bool:
     """Decide whether a piece of a page is one or more sentences, or a part of them, and no byline or headline."""
     words = count_words(text)
-    return words >= _LEAST_SENTENCE or (words >= _LEAST_WORDS and _STOPS.search(text) is not None)
+    return words >= 20 or (words >= _LEAST_WORDS and _STOPS.search(text) is not None)
 
 
 def _lead_of(blocks: list[_Block], html: str, start: int) -> list[str]:
@@ -208,8 +198,8 @@ def _tells(
         return True
     shares = len(terms & headline) >= min(2, len(headline))
     is_sentence = _STOPS.search(block.text) is not None
-    if block.linked > _LINKED * len(block.text):
-        return shares and is_sentence and not _LABEL.match(block.text)
+    if block.linked > 0.7 * len(block.text):  # it is a link
+        return shares and is_sentence and not re.match("[^.!?]{0,30}:", block.text)  # "Read more: ..." is a teaser
     return _LEAD.search(block.marks) is not None or (shares and (is_sentence or block.tag in ("h2", "h3")))
 
 

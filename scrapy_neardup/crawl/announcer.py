@@ -20,7 +20,6 @@ from scrapy_neardup.document import HOUR, STATUSES, Verdict, counted_names
 from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Sender
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
@@ -113,13 +112,8 @@ _MOST_NOTED = 1000  # changes, names of a kind, and sources of one story
 _SHOWN = 5  # stories, events and changes
 _WIDTH = 80  # columns of the block; only a url may be longer
 _LONGEST = 200  # characters of a title or url
-_LONG_TEXT = 400  # characters of a field that may hold the text of an article
-_FEWEST_SPACES = 40
 _NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
 _MANY = 0.3
-_NEARLY_ALL = 0.9
-_FEWEST_REVISITS = 5
-_LONGEST_NAME = 100  # characters
 
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
@@ -175,13 +169,8 @@ HINTS = {
         "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
         " let the spider fill it, or name another field",
     ),
-    "local-hosts": (
-        _NEARLY_ALL,
-        "{share} are of local hosts: each is one source, whatever its port, and an event needs several. Give each paper"
-        " a host name of its own",
-    ),
     "only-revisits": (
-        _NEARLY_ALL,
+        0.9,
         "{share} are pages that a crawl has seen within {hours:g} hours. To begin anew, empty the window with"
         " `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name",
     ),
@@ -216,15 +205,11 @@ class RunSummary:
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
-        self._local_sites: Counter[str] = Counter()  # with their ports
         self._stories: dict[str, _RunStory] = {}
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
         source = source_of(url)
-        if source == "localhost" or source.replace(".", "").isdigit():
-            self.problems["local-hosts"] += 1
-            _note(self._local_sites, url.split("/", 3)[2])
         for line in verdict.changes:
             first, items = self._changes.get((verdict.story, line), (title[:_LONGEST], 0))
             if items or len(self._changes) < _MOST_NOTED:
@@ -259,7 +244,7 @@ class RunSummary:
         self.problems[problem] += 1
         for name in adapter:
             value = adapter[name]
-            if isinstance(value, str) and len(value) >= _LONG_TEXT and value.count(" ", 0, 2000) >= _FEWEST_SPACES:
+            if isinstance(value, str) and len(value) >= 400 and value.count(" ", 0, 2000) >= 40:
                 _note(self._long_fields, name)
 
     def stats(self) -> Iterator[tuple[str, int]]:
@@ -338,11 +323,9 @@ class RunSummary:
         }
         if self._counts["unchecked/no-text"] < _NOTABLE * judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
-        if (revisits := self._counts["duplicate/revisit"]) >= _FEWEST_REVISITS:
+        if (revisits := self._counts["duplicate/revisit"]) >= 5:
             counts["only-revisits"] = revisits
         counts["untagged"] = self._untagged.total()
-        if self._levels or len(self._local_sites) < MIN_SOURCES:
-            counts["local-hosts"] = 0
         remedy = (
             f"set NEARDUP_ITEM_FIELDS = {{'text': {''.join(dict(self._long_fields.most_common(1)))!r}}},"
             " which holds long texts"
@@ -365,7 +348,7 @@ class RunSummary:
 
 def _note(names: Counter[str], name: object) -> None:
     """Count a name of the user's code, such as a class of items. Their number and length are bounded."""
-    name = printable(str(name)[:_LONGEST_NAME])
+    name = printable(str(name)[:100])
     if name in names or len(names) < _MOST_NOTED:
         names[name] += 1
 

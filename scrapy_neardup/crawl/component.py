@@ -10,7 +10,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -25,11 +25,11 @@ from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.item_context import ItemContexts
-from scrapy_neardup.document import HOUR, TAGS, Verdict
+from scrapy_neardup.document import TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import load_callable
-from scrapy_neardup.text.display import one_line, without_password
+from scrapy_neardup.text.display import one_line
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
@@ -39,10 +39,7 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
 
-_OURS = str(Path(__file__).parents[1])
-_LONGEST_SUBJECT = 200  # characters
 _SQLITE = "sqlite:///"
-_LONGEST_NAME = 60  # characters, of up to four bytes each
 
 
 class SharedState:
@@ -57,9 +54,30 @@ class SharedState:
             self.extraction.start()
         crawler.signals.connect(self.extraction.close, signals.spider_closed)
         finalize(crawler, self.extraction.close)  # a crawl that fails before it opens sends no signal
-        self.backlog = Backlog()
+        self._waiting = 0  # pages and items, see ``counted``
+        self.has_room = asyncio.Event()
+        self.has_room.set()
         self.counts = Counter[str]()  # the stats that are counted up, by their names without ``neardup/``
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count a page that waits for extraction or is extracted, or an item that waits for its verdict.
+
+        Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
+        responses would take 700 MB, and each full garbage collection would visit all their tasks. A response that is
+        held back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses
+        wait for nothing but extractions and verdicts, because these are certain to end.
+        """
+        self._waiting += 1
+        if self._waiting >= MOST_IN_BACKLOG:
+            self.has_room.clear()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if self._waiting < MOST_IN_BACKLOG:
+                self.has_room.set()
 
 
 # The state of each crawler, None if the plugin does nothing in it.
@@ -71,7 +89,16 @@ class Component:
 
     def __init__(self, crawler: Crawler) -> None:
         if crawler not in states:
-            states[crawler] = _new_state(crawler)
+            state = None
+            settings = NearDupSettings.from_mapping(crawler.settings)
+            if settings.enabled and is_asyncio_available():
+                state = SharedState(crawler, locate_files(settings, crawler.settings))
+            elif settings.enabled:
+                logger.error(
+                    "No item is checked: scrapy-neardup needs asyncio. Leave TWISTED_REACTOR at its default, "
+                    "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+                )
+            states[crawler] = state
         if (shared := states[crawler]) is None:
             raise NotConfigured
         assert crawler.stats is not None
@@ -99,7 +126,7 @@ class Component:
         places = [
             (frame.filename, frame.lineno)
             for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename.startswith(_OURS)
+            if frame.filename.startswith(str(Path(__file__).parents[1]))  # of this package
         ]
         kind = (type(error), *places[-1:])
         if kind not in self.shared.logged_faults:
@@ -107,7 +134,7 @@ class Component:
             logger.error(
                 "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
                 " counted, in the stat neardup/errors",
-                one_line(subject, _LONGEST_SUBJECT),
+                one_line(subject, 200),
                 exc_info=error,
             )
 
@@ -117,46 +144,6 @@ class Component:
 
     def set_stat(self, name: str, value: float) -> None:
         self._stats.set_value(f"neardup/{name}", value)
-
-
-def _new_state(crawler: Crawler) -> SharedState | None:
-    settings = NearDupSettings.from_mapping(crawler.settings)
-    if not settings.enabled:
-        return None
-    if not is_asyncio_available():
-        logger.error(
-            "No item is checked: scrapy-neardup needs asyncio. Leave TWISTED_REACTOR at its default, "
-            "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
-        )
-        return None
-    return SharedState(crawler, locate_files(settings, crawler.settings))
-
-
-class Backlog:
-    """Counts the pages that wait for extraction or are extracted, and the items that wait for their verdicts.
-
-    Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
-    responses would take 700 MB, and each full garbage collection would visit all their tasks. A response that is held
-    back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses wait for
-    nothing but extractions and verdicts, because these are certain to end.
-    """
-
-    def __init__(self) -> None:
-        self._waiting = 0
-        self.has_room = asyncio.Event()
-        self.has_room.set()
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        self._waiting += 1
-        if self._waiting >= MOST_IN_BACKLOG:
-            self.has_room.clear()
-        try:
-            yield
-        finally:
-            self._waiting -= 1
-            if self._waiting < MOST_IN_BACKLOG:
-                self.has_room.set()
 
 
 def load_item_class(name: str | type) -> type:
@@ -186,16 +173,6 @@ def tags_of(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def tag_item(adapter: "ItemAdapter", verdict: Verdict) -> bool:
-    """Write the tags into the fields that an item can take. Return whether it took any."""
-    is_tagged = False
-    for name, tag in tags_of(verdict).items():
-        with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
-            adapter[name] = tag
-            is_tagged = True
-    return is_tagged
-
-
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
     """Return the settings with an absolute data directory.
 
@@ -207,22 +184,14 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     # scrapyd runs many projects in one working directory, which may belong to another project.
     if not closest or scrapy_settings.get("PROJECT"):
         project = str(scrapy_settings.get("PROJECT") or scrapy_settings.get("BOT_NAME") or "scrapybot")
-        folder /= re.sub(r"[^\w.-]", "_", project).lstrip(".")[:_LONGEST_NAME] or "_"
+        # A name has at most 255 bytes, and a character up to four.
+        folder /= re.sub(r"[^\w.-]", "_", project).lstrip(".")[:60] or "_"
     if settings.data_dir:
         folder = Path(os.path.expanduser(settings.data_dir))
     store = settings.store
     if store.startswith(_SQLITE):
         store = f"{_SQLITE}{folder.absolute() / store.removeprefix(_SQLITE)}"
     return replace(settings, data_dir=str(folder.absolute()), store=store)
-
-
-def log_window_location(settings: NearDupSettings) -> None:
-    """Log where the window of a crawl is. ``settings`` come from ``locate_files``."""
-    hours = f"{settings.window / HOUR:g} hours"
-    if settings.store.startswith("memory:"):
-        logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
-    else:
-        logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
 
 
 def can_be_written(folder: Path) -> bool:

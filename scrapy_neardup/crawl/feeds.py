@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_APPENDING = ("", "file", "ftp", "ftps")
-_PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
-_OTHER_FORMAT = re.compile(r"\.(?:csv|xml|parquet|xlsx|gz|bz2|xz|zst)$", re.IGNORECASE)
-
 KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
 
@@ -75,14 +71,16 @@ class JsonLinesFeed:
     ) -> None:
         self._crawler = crawler
         self._setting = setting
-        self._is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
+        self._is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(
+            (".jsonl", ".jl", ".ndjson", ".json")
+        )
         self._is_daily = is_daily
         self._has_failed = False
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
         storage = storage_class(crawler.settings, setting, uri)
         options: dict[str, Any] = {"format": "jsonlines"}
-        if _scheme(uri) in _APPENDING:
+        if _scheme(uri) in ("", "file", "ftp", "ftps"):  # these can append
             options["overwrite"] = False
         moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
         given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
@@ -132,7 +130,10 @@ class JsonLinesFeed:
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
         if self._file is None:
             if self._is_daily and isinstance(self._storage, FileFeedStorage):
-                _remove_old_files(Path(self._storage.path).parent)
+                for path in Path(self._storage.path).parent.glob("*-????-??-??.jsonl"):
+                    with suppress(OSError):  # somebody else removes it too
+                        if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+                            path.unlink()
             assert self._crawler.spider is not None
             mask = os.umask(0o077)
             try:
@@ -146,22 +147,6 @@ class JsonLinesFeed:
         return self._gzip or self._file
 
 
-def overwritten_feed(settings: BaseSettings) -> str:
-    """Return the path of a local feed with items that this crawl replaces, as -O does; "" if there is none."""
-    for uri, options in settings.getdict("FEEDS").items():
-        path = Path(str(uri).removeprefix("file://"))
-        if options.get("overwrite") and path.is_file() and path.stat().st_size:
-            return str(path)
-    return ""
-
-
-def _remove_old_files(folder: Path) -> None:
-    for path in folder.glob("*-????-??-??.jsonl"):
-        with suppress(OSError):  # somebody else removes it too
-            if path.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
-                path.unlink()
-
-
 def _without_login(error: Exception) -> str:
     return re.sub(r"//[^/\s]*@", "//***@", explain_failure(error))
 
@@ -171,7 +156,8 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
 
     Raise SettingsError if there is none for the scheme of its uri, or if the name promises another format.
     """
-    if _OTHER_FORMAT.search(uri) and (setting, uri[-3:].lower()) != ("NEARDUP_RECORD", ".gz"):
+    is_other = re.search(r"\.(?:csv|xml|parquet|xlsx|gz|bz2|xz|zst)$", uri, re.IGNORECASE)
+    if is_other and (setting, uri[-3:].lower()) != ("NEARDUP_RECORD", ".gz"):
         raise SettingsError(setting, without_password(uri), "the feed is JSON lines; let its name end in .jsonl")
     storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path}
     scheme = _scheme(uri)

@@ -19,8 +19,6 @@ from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Document, Reason, Verdict
 from scrapy_neardup.evidence.sources import source_of
 
-_MOST_WAITING = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
-
 
 class Page:
     """The main content of one response, and its url, language and title. Without a url any item may belong to it.
@@ -161,7 +159,7 @@ class ItemContexts:
     async def put(self, context: ItemContext) -> None:
         self._contexts.setdefault(id(context.item), deque()).append(context)
         self._contexts.move_to_end(id(context.item))
-        while len(self._contexts) > _MOST_WAITING:
+        while len(self._contexts) > 10_000:  # Scrapy holds far fewer
             _, lost = self._contexts.popitem(last=False)
             for each in lost:
                 await each.let_next_ask()

@@ -21,7 +21,6 @@ from scrapy_neardup.text.display import without_password
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 5.0  # seconds that a copy waits for the item of its match
-_MOST_LOST = 1000  # documents; a copy whose check is under way may have one of them as its match
 
 
 class ItemFates(Component):
@@ -45,7 +44,8 @@ class ItemFates(Component):
         self._accepted: list[FeedFile] = []  # those that the newest item
         self.documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
         self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
-        self._lost: deque[str] = deque(maxlen=_MOST_LOST)
+        # A copy whose check is under way may have one of these documents as its match.
+        self._lost: deque[str] = deque(maxlen=1000)
         run.is_kept = lambda document: document not in self._fates and document not in self._lost
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
         crawler.signals.connect(self._item_scraped, signals.item_scraped)

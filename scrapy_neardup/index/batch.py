@@ -10,9 +10,9 @@ its commit is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from scrapy_neardup.document import Document, with_id
+from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.layout import SLICE, Part, Partition, Span, calls_by_slice, values_by_slice
+from scrapy_neardup.index.layout import SLICE, Part, Partition, calls_by_slice, values_by_slice
 from scrapy_neardup.index.postings import Keys, Neighbourhood, Postings, ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import (
@@ -55,13 +55,6 @@ class CheckedDocument:
     is_registered: bool = False  # it is registered, now or before
     error: StoreError | None = None
 
-    def begin(self, spans: Sequence[Span]) -> None:
-        """Forget what an earlier try has read. ``spans`` are the generations of the document's window."""
-        self.near = Neighbourhood(self.keys, spans, seconds_of(self.key))
-        self.stored = None
-        self.pairs = {}
-        self.story = None
-
     @property
     def key(self) -> bytes:
         """The key under which the document is registered: its own, or if another has that, the next that is free.
@@ -91,8 +84,12 @@ class Batch(Part):
         super().__init__(partition)
         self._client = client
         self.documents = documents
-        for each in documents:
-            each.begin(self.layout.generations(seconds_of(each.key)))
+        for each in documents:  # forget what an earlier try has read
+            second = seconds_of(each.key)
+            each.near = Neighbourhood(each.keys, self.layout.generations(second), second)
+            each.stored = None
+            each.pairs = {}
+            each.story = None
         self._postings = Postings(self.layout, bits)
         self._heartbeats = Heartbeats(partition.run)
         # Those that were read, also None for damaged ones; then those of this batch.
@@ -111,7 +108,13 @@ class Batch(Part):
         await self._postings.take(self._client, near, found)
         if registers:
             await self._find_own_keys()
-        self._find_candidates()
+        # Find the candidates of each document, and post it for those that come after it.
+        for each in self.documents:
+            if each.stored is not None:  # it was checked before: the only candidate is the one that it is linked to
+                each.candidates = [*{each.stored.match} - {each.key}]
+            else:
+                each.candidates = self._postings.find(each.near, self.policy.window)
+                each.posted = self._postings.post(each.near, each.key)
         await self._read_candidates()
         await self._read_texts()
         await self._client.run_aside(self._decide)
@@ -123,8 +126,6 @@ class Batch(Part):
     async def _read_records(self, keys: set[bytes], more: Sequence[Call] = ()) -> list[object]:
         """Read the records under these keys that were not read before. Return the answers to ``more`` calls."""
         calls = calls_by_slice(self.layout.records, keys - self.records.keys())
-        if not calls and not more:
-            return []
         found = await answers(self._client, [*more, *calls])
         for key, packed in values_by_slice(calls, found[len(more) :]):
             self.records[key] = read_record(packed or b"")
@@ -156,19 +157,7 @@ class Batch(Part):
         new.stored = replace(stored, tells_title=stored.story != new.key, is_boilerplate=new.record.is_boilerplate)
         return True
 
-    # 3. Find the candidates
-
-    def _find_candidates(self) -> None:
-        """Find the candidates of each document, and post it for those that come after it.
-
-        The only candidate of a document that was checked before is the one that it is linked to.
-        """
-        for each in self.documents:
-            if each.stored is not None:
-                each.candidates = [*{each.stored.match} - {each.key}]
-            else:
-                each.candidates = self._postings.find(each.near, self.policy.window)
-                each.posted = self._postings.post(each.near, each.key)
+    # 3. Read the candidates
 
     async def _read_candidates(self) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
@@ -259,7 +248,7 @@ class Batch(Part):
                 for key in (pair.key, pair.kept_key)
                 if (text := text_of(key, self.records, self._texts))
             }
-            document = with_id(each.given, each.key.hex())
+            document = replace(each.given, id=each.key.hex())
             each.decision = self.partition.judge.decide(document, each.stored or each.record, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record

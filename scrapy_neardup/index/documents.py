@@ -64,7 +64,7 @@ class Documents(Part):
         return CheckedDocument(
             document,
             new_record(fingerprint, document, self.partition.run, keep_text=keep_text),
-            Keys.of(fingerprint),
+            Keys(fingerprint),
         )
 
     async def _register(self, documents: list[CheckedDocument]) -> list[CheckedDocument]:
@@ -101,11 +101,6 @@ class Documents(Part):
         """Return the records of documents, without those that are gone or withdrawn."""
         calls = calls_by_slice(self.layout.records, keys)
         return dict(_present(values_by_slice(calls, await answers(client, calls))))
-
-    @reads
-    async def are_any(self, client: Client, second: int) -> bool:
-        """Return whether the window around a second has a document. This is much cheaper than a summary."""
-        return any(await answers(client, [Call("HLEN", name) for name in self.layout.slices(second)]))
 
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:

@@ -20,7 +20,7 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:log``                STREAM of packed changes of stories, until two windows after the newest; see stories.py
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
-                         the newest come last; until ``LEARNED_SECONDS`` after the last addition
+                         the newest come last; until ``ENDED_SECONDS`` after the last addition
 
 A slice is ``SLICE`` seconds, a generation ``GENERATION``, and their names are numbers. If the window is over two days,
 generations are longer, and their names say how much: ``<number>x<multiples of GENERATION>``.
@@ -57,10 +57,9 @@ logger = logging.getLogger(__name__)
 
 SLICE = 3600  # seconds of a slice of records and texts
 
-# Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window.
+# Seconds of a generation of postings: as many as 2 bytes can number. It is doubled as long as a window has over three.
 GENERATION = 1 << 16
 
-_MOST_GENERATIONS = 3  # within one window
 OF_TEXTS = "}:texts:"  # in the keys of texts, which a store may keep apart because they are long
 
 
@@ -95,7 +94,7 @@ class Layout:
         self.changes = self.name("log")
         self._window = window
         self._generation = GENERATION
-        while window > _MOST_GENERATIONS * self._generation:
+        while window > 3 * self._generation:
             self._generation *= 2
 
     def name(self, ending: str) -> str:
@@ -194,9 +193,6 @@ class KeyName(NamedTuple):
         namespace, _, config = tag.removeprefix("{neardup:").rpartition(":")
         kind, _, detail = ending.partition(":")
         return cls(name, namespace, config, kind, detail)
-
-
-ALL_NAMESPACES = "{neardup:"  # how the keys of all namespaces begin
 
 
 def texts_beside(records: str) -> str:

@@ -20,8 +20,6 @@ from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import packed_language, source_hash
 
-LEARNED_SECONDS = ENDED_SECONDS  # how long the boilerplate of a source is remembered after the source printed it last
-
 _SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
 
 
@@ -53,7 +51,7 @@ class Learned(Part):
 
         Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
         have nothing to add. For each source the store keeps the newest entries, as many as ``LearnedEntries`` says,
-        for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
+        for ``ENDED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
         the entries may then be added or not.
         """
         known = dict[bytes, LearnedEntries]()
@@ -71,7 +69,7 @@ class Learned(Part):
                 versions[key] = version
                 writes += [
                     Call("HSET", key, ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents))),
-                    Call("EXPIRE", key, (LEARNED_SECONDS,)),
+                    Call("EXPIRE", key, (ENDED_SECONDS,)),
                 ]
         if writes:
             await swap(client, versions, writes)

@@ -45,7 +45,6 @@ _FEWEST_BITS = 15
 _MOST_BITS = 24
 _BITS = {b"%d" % bits: bits for bits in range(_FEWEST_BITS, _MOST_BITS + 1)}  # that name a shard, as they are stored
 _MOST_A_SHARD = 64  # on average; then the documents that follow are posted beside them, in shards for their rate
-_POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
 
 
 def weights_of(fingerprint: Fingerprint) -> list[int]:
@@ -77,18 +76,16 @@ class Keys:
 
     __slots__ = ("_shards", "numbers", "packed", "packed_weights", "tags", "weights")
 
-    def __init__(self, keys: Sequence[int], weights: Sequence[int]) -> None:
-        by_key = dict(zip(reversed(keys), reversed(weights), strict=True))  # of equal keys the first one counts
+    def __init__(self, fingerprint: Fingerprint) -> None:
+        keys = fingerprint.identity_keys + fingerprint.text_keys
+        # Of equal keys the first one counts.
+        by_key = dict(zip(reversed(keys), reversed(weights_of(fingerprint)), strict=True))
         self.numbers = dict(zip(by_key, range(len(by_key)), strict=True))
         self.weights = [*by_key.values()]
         self.packed_weights = bytes([min(each, 0xFF) for each in self.weights])
         self.packed = struct.pack(f">{len(by_key)}I", *by_key)
         self.tags: Sequence[bytes] = struct.unpack("2x2s" * len(by_key), self.packed)
         self._shards: dict[int, Sequence[bytes]] = {}
-
-    @classmethod
-    def of(cls, fingerprint: Fingerprint) -> "Keys":
-        return cls(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
 
     def shards(self, bits: int) -> Sequence[bytes]:
         """Return the name of the shard of each key if ``bits`` bits name a shard."""
@@ -214,7 +211,8 @@ class ShardBits(dict[str, int]):
         bits = 15  # of an empty window
         if busy:
             postings = sum(busy) / len(busy) * (generation.seconds / SLICE * keys)
-            bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)
+            # 16 in a shard: fewer make many fields, more make each check read and write much.
+            bits = math.floor(math.log2(postings / 16) + 0.5)
         self[generation.name] = max(_FEWEST_BITS, min(_MOST_BITS, bits))
 
 

@@ -173,7 +173,8 @@ class Runs(Part):
         The records of withdrawn documents stay, for they name what was alike. Return True, so that ``Breaker.ask``
         returns something else if the store fails.
         """
-        calls = [self._read(bytes.fromhex(document)) for document in documents]
+        keys = map(bytes.fromhex, documents)
+        calls = [Call("HGET", self.layout.records(key), (key,)) for key in keys]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(cast("bytes", packed or b""))
@@ -198,7 +199,7 @@ class Runs(Part):
         """Return what became of the item that a dropped copy is a copy of, as far as its run has told."""
         key = bytes.fromhex(copy)
         for _ in range(MOST_LINKS + 1):
-            (packed,) = await answers(client, [self._read(key)])
+            (packed,) = await answers(client, [Call("HGET", self.layout.records(key), (key,))])
             record = read_record(cast("bytes", packed or b""))
             if record is None or not record.is_dropped:
                 break
@@ -215,9 +216,6 @@ class Runs(Part):
         if waiting is not None or made is None:
             return "unknown"
         return "kept"
-
-    def _read(self, document: bytes) -> Call:
-        return Call("HGET", self.layout.records(document), (document,))
 
 
 class Run:

@@ -51,9 +51,6 @@ PRAGMA cache_size = -16000;  -- kB
 PRAGMA wal_autocheckpoint = 8000;  -- pages, 32 MB of the log: pages that change often are written to the file once
 PRAGMA journal_size_limit = 32000000;  -- bytes to which the log shrinks
 """
-# Words in errors about a file that may be in order: it cannot be used now.
-_UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
-
 _COLUMNS = "(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
 # What a new file gets: tables, and the marks by which it is known as one of ours.
 TABLES = (
@@ -135,7 +132,8 @@ class SQLiteStore(Store):
                 return StoreUnavailable(
                     f"{self._file.path}: another process held the file for over {self._file.timeout:g} s ({text})"
                 )
-            if any(words in text for words in _UNUSABLE):
+            # The file may be in order, but cannot be used now.
+            if any(words in text for words in ("disk", "unable to open", "readonly", "permission", "locking protocol")):
                 return StoreUnavailable(f"{self._file.path}: {text}; {USABLE}")
         return StoreError(
             f"{self._file.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"

@@ -294,7 +294,6 @@ def text_of(key: bytes, records: Mapping[bytes, Record | None], texts: Mapping[b
     return texts.get(key) or texts.get(record.text_at if record else NO_TEXT)
 
 
-_CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
 _BEGINNING = "0-0"
 
 
@@ -312,18 +311,17 @@ class ChangesRead(NamedTuple):
 
 
 class Changes(Part):
-    async def after(self, cursor: str | None, most: int) -> ChangesRead:
+    @reads
+    async def after(self, client: Client, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
 
         Raise InputError if the cursor is none.
         """
-        given = _CURSOR.fullmatch(cursor or f"{_BEGINNING}@{int(time.time())}")
+        # The last known change, and the second of the answer.
+        given = re.fullmatch("([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})", cursor or f"{_BEGINNING}@{int(time.time())}")
         if given is None:
             raise InputError(f"{str(cursor)[:80]!r} is no cursor: give the `next` of an earlier answer, unchanged")
-        return await self._after(given[1], int(given[2]), most, is_first=not cursor)
-
-    @reads
-    async def _after(self, client: Client, known: str, asked_at: int, most: int, *, is_first: bool) -> ChangesRead:
+        known = given[1]
         log = self.layout.changes
         behind = ("+", "COUNT", most + 2)
         calls = [
@@ -333,8 +331,8 @@ class Changes(Part):
         ]
         found, newest, length = cast("tuple[list[Entry], list[Entry], int]", await answers(client, calls))
         if known == _BEGINNING:
-            is_late = time.time() - asked_at > 2 * self.policy.window
-            is_gap = not is_first and (is_late or length >= self.layout.most_changes)
+            is_late = time.time() - int(given[2]) > 2 * self.policy.window
+            is_gap = bool(cursor) and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):
             if not found:  # the store was emptied, and if there is anything new, its clock was set back
                 (found,) = cast("list[list[Entry]]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))

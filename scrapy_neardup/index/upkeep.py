@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, Partition, texts_beside
+from scrapy_neardup.index.layout import KeyName, Layout, Partition, texts_beside
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import Record, read_record
@@ -31,7 +31,6 @@ class StoreSummary:
     events: int = 0  # that have not ended
     waiting: int = 0  # events on their way, counted for each receiver
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
-    namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
 
     @property
     def documents(self) -> int:
@@ -46,10 +45,6 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
     texts = await _counts_per_slice(client, own, "texts")
     counters = await stories.counters_of(client, (bytes.fromhex(each.detail) for each in own if each.kind == "story"))
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
-    namespaces = set[str]()
-    if not documents:
-        everything = map(KeyName.of, await client.names(ALL_NAMESPACES))
-        namespaces = {each.namespace for each in everything if each.kind == "records"} - {layout.namespace}
     return StoreSummary(
         location=partition.store.location,
         namespace=layout.namespace,
@@ -61,7 +56,6 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
         events=cast("int", events),
         waiting=cast("int", waiting),
         other_configs=tuple(sorted({each.config for each in names} - {layout.config})),
-        namespaces=tuple(sorted(namespaces)),
     )
 
 

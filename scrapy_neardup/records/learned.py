@@ -27,7 +27,6 @@ _DOCUMENTS_BYTES = 4
 PACKED_BYTES = _DOCUMENTS_BYTES + 2 * SLOTS
 NOTHING = bytes(PACKED_BYTES)
 _SHIFT = np.uint32(16)
-_PRIOR_DOCUMENTS = 1000  # before anything is learned all features weigh alike
 
 
 class LearnedEntries(NamedTuple):
@@ -103,7 +102,8 @@ class Frequencies:
     def weights(self, features: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return the inverse document frequency of each feature."""
         found = self._counts[features >> _SHIFT].astype(np.float64)
-        return cast("NDArray[np.float64]", np.log((self.documents + _PRIOR_DOCUMENTS) / (found + 1)))
+        # With so many documents before the first one, all features weigh alike before anything is learned.
+        return cast("NDArray[np.float64]", np.log((self.documents + 1000) / (found + 1)))
 
     def take_pending(self) -> bytes:
         """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""

@@ -13,8 +13,6 @@ from typing import NamedTuple
 MOST_STORED = 20_000
 
 _MOST_OF_TITLE = 300  # characters
-_MOST_BYTES = 4 * (_MOST_OF_TITLE + 1 + MOST_STORED)  # a character has at most 4 in UTF-8
-_NEAR = 500  # characters before the cut, in which the end of a line or sentence is looked for
 _END = re.compile("\n|[.!?](?=\\s)|[\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4]")
 _WHOLE = b"\1"
 _CUT = b"\2"
@@ -38,7 +36,7 @@ class StoredText(NamedTuple):
         title = " ".join(title[: 2 * _MOST_OF_TITLE].split())[:_MOST_OF_TITLE]
         end = len(text)
         if end > MOST_STORED:
-            near = _END.finditer(text, MOST_STORED - _NEAR, MOST_STORED)
+            near = _END.finditer(text, MOST_STORED - 500, MOST_STORED)
             end = max((found.end() for found in near), default=MOST_STORED)
         title, kept = (each.encode("utf-8", "replace").decode() for each in (title, text[:end]))
         return cls(title, kept, is_cut=end < len(text))
@@ -56,7 +54,8 @@ def unpack_text(packed: bytes) -> StoredText | None:
     start = 1 + _CHECKSUM_BYTES
     unpacker = zlib.decompressobj(_RAW)
     try:
-        encoded = unpacker.decompress(packed[start:], _MOST_BYTES)
+        # In UTF-8 a character has at most 4 bytes.
+        encoded = unpacker.decompress(packed[start:], 4 * (_MOST_OF_TITLE + 1 + MOST_STORED))
         title, _, text = encoded.decode().partition("\n")
     except (zlib.error, UnicodeDecodeError):
         return None

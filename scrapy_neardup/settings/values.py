@@ -44,8 +44,6 @@ ITEM_FIELDS: dict[str, str | None] = {
 # The names that schema.org gives these fields, as in zyte-common-items. They count if an item has ``articleBody``.
 ARTICLE_FIELDS = {"text": "articleBody", "title": "headline", "language": "inLanguage"}
 
-_MOST_PARTS = 10_000  # of an item field that is a list
-
 
 def text_of(item: Mapping[str, Any], field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
@@ -53,7 +51,7 @@ def text_of(item: Mapping[str, Any], field: str | None) -> str:
     if value is None and field in ARTICLE_FIELDS and "articleBody" in item:
         value = item.get(ARTICLE_FIELDS[field])
     if isinstance(value, list | tuple):  # item loaders without output processors leave a list
-        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:10_000] if isinstance(part, str))
     if not isinstance(value, str):
         return ""
     value = value[:MOST_CHARACTERS]
@@ -66,8 +64,6 @@ def name_of(item: Mapping[str, Any], field: str | None) -> str:
 
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
-
-_SERVICE = re.compile(r"[A-Za-z][\w+-]*://")
 
 # Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed.
 Check = Callable[[Any], Any]
@@ -183,7 +179,8 @@ def services(value: Any) -> tuple[str, ...]:
     urls = _from_json(value) or ()
     if isinstance(urls, str):
         urls = [urls]
-    if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and _SERVICE.match(url) for url in urls):
+    form = r"[A-Za-z][\w+-]*://"
+    if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and re.match(form, url) for url in urls):
         raise ValueError("must be a list of urls of Apprise, such as 'slack://…' or 'mailto://…'")
     if urls and find_spec("apprise") is None:
         raise ValueError("needs pip install apprise")
@@ -304,14 +301,6 @@ _LOGIN = r"(?:[^\s/?#]*@)?"
 _OPTIONS = r"(?:\?[^\s#@]*)?"
 _SERVER = re.compile(rf"(?:rediss?://{_LOGIN}{_HOST}(?:/\d*)?|unix://{_LOGIN}/[^\s?#@]+){_OPTIONS}")
 CLUSTER = re.compile(rf"(rediss?)\+cluster(://{_LOGIN})({_HOST}(?:,{_HOST})*)(/?0?{_OPTIONS})")
-_ALLOWED = (
-    "must be redis://user:password@host:6379/0, rediss://… with TLS, unix:///path?db=0, or for a cluster"
-    " redis+cluster://user:password@host:6379,host:6379. In a password write / ? # and @ as %2F %3F %23 and %40"
-)
-_LARGEST_PORT = 65_535
-_LONG_PORT = re.compile(r":(\d{5})(?![^,/?])")
-_PLAIN = {"db", "client_name", "username", "password"}
-_TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 
 
 def store(value: Any) -> str:
@@ -329,10 +318,15 @@ def store(value: Any) -> str:
     if not is_redis:
         return url
     has_form = _SERVER.fullmatch(url) or CLUSTER.fullmatch(url)
-    if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):
-        raise ValueError(_ALLOWED)
+    if not has_form or any(int(port) > 65_535 for port in re.findall(r":(\d{5})(?![^,/?])", url)):
+        raise ValueError(
+            "must be redis://user:password@host:6379/0, rediss://… with TLS, unix:///path?db=0, or for a cluster"
+            " redis+cluster://user:password@host:6379,host:6379. In a password write / ? # and @ as %2F %3F %23 and %40"
+        )
     options = dict(parse_qsl(url.partition("?")[2], keep_blank_values=True))
-    allowed = _PLAIN | _TLS if url.startswith("rediss") else _PLAIN
+    allowed = {"db", "client_name", "username", "password"}
+    if url.startswith("rediss"):
+        allowed |= {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
     for name in options.keys() - allowed:
         raise ValueError(
             f"{name} is not an option of this kind of url; allowed are {', '.join(sorted(allowed))}; ssl options need"

@@ -18,10 +18,6 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_HAND = 256  # events that wait for a receiver; more of them are only in the store
 
-# Seconds from a failure to the next try: the first pause, which doubles each time, and the longest.
-PAUSES = 1.0, 60.0
-
-_AWAY = 3  # if this many events fail in a row at the end, the receiver is away
 _CLOSING = 5.0  # seconds in which one of the events that wait at the end has to be taken
 _LONGEST_CLOSING = 60.0  # seconds for all of them, and to load what sends them
 
@@ -104,7 +100,8 @@ class Sender:
 
     If one fails it is tried again after the others, or after a pause that grows until one gets through. A receiver may
     get an event twice: it recognises the event by its ``id``. ``note_result`` is told the token of an event, and the
-    key of the receiver that has it now, or will never take it.
+    key of the receiver that has it now, or will never take it. ``pauses`` are the first and the longest pause, in
+    seconds; the first one doubles with each failure.
     """
 
     def __init__(
@@ -112,7 +109,7 @@ class Sender:
         receiver: Receiver,
         report: Callable[[StoryEvent], SpecialReport],
         note_result: Callable[[Entry], None],
-        pauses: tuple[float, float] = PAUSES,
+        pauses: tuple[float, float] = (1.0, 60.0),
     ) -> None:
         self._receiver = receiver
         self._report = report
@@ -172,7 +169,7 @@ class Sender:
                 pause = min(self._longest_pause, 2 * pause)
         failures = 0
         for token in self._tokens():
-            if token in self._waiting and failures < _AWAY:
+            if token in self._waiting and failures < 3:  # else the receiver is away
                 failures = 0 if await self._send(token) else failures + 1
 
     def _tokens(self) -> list[str]:

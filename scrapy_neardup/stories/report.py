@@ -16,8 +16,6 @@ from scrapy_neardup.stories.summary import Fact, facts_of, headline_of, sentence
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
-LEAST_SHARED = 2  # terms of headline and title that what is new shares with them
-MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
 
 def special_report(
@@ -148,7 +146,7 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
             _tells(headline, sentence),
             member.language in languages,
             not figures.isdisjoint(find_figures(sentence)),
-            told / (MOST_TERMS + len(terms)),
+            told / (20 + len(terms)),  # the terms of a much longer sentence are worth less
             member.number,
         )
 
@@ -158,8 +156,15 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 
 def _leads_of(event: StoryEvent, item: Member, members: Sequence[Member], headline: str) -> list[tuple[str, Member]]:
     """Return what is new in an update, or else the sentences that tell the headline, or else other titles that do."""
-    if event.level == "update" and (news := _news_since(event, item, headline)):
-        return news
+    if event.level == "update":
+        # Its news is that of the document that tipped it, if it is about the story, as that of each version of a page
+        # is. The news of a development is the lead.
+        if item.lead and event.story.developments > event.story.signalled.developments:
+            return [(item.lead, item)]
+        of_titles = terms_of(f"{headline} {item.title}")
+        least = 2 if item.status == "related" else 0
+        if news := [(sentence, item) for sentence in item.news if len(terms_of(sentence) & of_titles) >= least]:
+            return news
     said = ((sentence, member) for member in members for sentence in (member.lead, *member.news[:1]))
     titles = ((member.title, member) for member in members if member.title != headline)
     return [row for row in said if _tells(headline, row[0])] or [row for row in titles if _tells(headline, row[0])]
@@ -167,18 +172,6 @@ def _leads_of(event: StoryEvent, item: Member, members: Sequence[Member], headli
 
 def _tells(headline: str, sentence: str) -> bool:
     return tells_headline(headline, sentence) and not any(are_background(sentence))
-
-
-def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[str, Member]]:
-    """Return the news of the document that tipped an update, if it is about the story, as that of each version is.
-
-    Of a development it is the lead.
-    """
-    if item.lead and event.story.developments > event.story.signalled.developments:
-        return [(item.lead, item)]
-    of_titles = terms_of(f"{headline} {item.title}")
-    least = LEAST_SHARED if item.status == "related" else 0
-    return [(sentence, item) for sentence in item.news if len(terms_of(sentence) & of_titles) >= least]
 
 
 def iso(second: int) -> str:

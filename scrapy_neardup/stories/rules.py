@@ -42,17 +42,12 @@ _HARM = frozenset((*range(FigureKind.ILL, FigureKind.OTHER), FigureKind.MAGNITUD
     FigureKind.RESCUED,
 }
 
-# ``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three.
-WATCH_SHARE = 2 / 3
-
 # Of the sources that are the only one in their language, and of those with many figures, one in so many counts. Names
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures. Copies, whose
 # languages are in capitals, count by half too, as many as there are more reports of other words than copies: so one
 # source more never makes fewer count.
 OTHERS = 2
-SURE = 4  # sources in one language: then those that are alone in theirs count in full
-DISASTER = 3  # all sources count if one of them prints so many dead, hurt or missing
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -60,7 +55,6 @@ BURST = 2
 HOURS_BEFORE = 6
 
 # ``breaking`` of the rule ``count``: more than 15 items within 4 hours, as in Hu & You (2017).
-COUNT_OVER = 15
 COUNT_SPAN = 4 * HOUR
 
 # Until a window has this age documents count at the times that they give: it has not seen what is old. An event is only
@@ -105,7 +99,7 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
         spans.append((DAY if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
-    if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)):
+    if _most_told(story, HOUR, time) > max(2, int(2 / 3 * breaking_over)):
         return "watch"
     return None
 
@@ -156,7 +150,8 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
     A span counts if it has ``burst`` times the sources of each span before it.
     """
     times = story.sources
-    count_in_full = people_harmed(story) >= DISASTER or not story.source_languages
+    # All sources count if one of them prints three dead, hurt or missing.
+    count_in_full = people_harmed(story) >= 3 or not story.source_languages
     languages = ("",) * len(times) if count_in_full else story.source_languages
     ends = (end for end in _ends(times, span, at) if _is_burst(times, end, span, burst))
     spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
@@ -168,7 +163,8 @@ def _told(languages: Sequence[str]) -> int:
     known = Counter(each.lower() for each in languages if each)
     with_figures = known.pop(MANY_FIGURES, 0)
     most = max(known.values(), default=0)
-    alone = {language for language, count in known.items() if count == 1 and most < SURE}
+    # With four sources in one language, those that are alone in theirs count in full.
+    alone = {language for language, count in known.items() if count == 1 and most < 4}
     copies = sum(each.isupper() and each.lower() not in alone for each in languages)
     more = len(languages) - with_figures - len(alone) - 2 * copies  # reports of other words than copies
     # If each is alone in its language, one of them counts in full.
@@ -178,7 +174,7 @@ def _told(languages: Sequence[str]) -> int:
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
     """Return ``breaking`` if there are more than 15 items within 4 hours, whoever published them."""
-    if most_within(story.times, COUNT_SPAN, time) > COUNT_OVER:
+    if most_within(story.times, COUNT_SPAN, time) > 15:
         return "breaking"
     return None
 

@@ -59,13 +59,6 @@ def read_change(line: str) -> FigureChange:
     return FigureChange(*found.groups(default=""))
 
 
-_FEWEST_VOTERS = 3
-_NEWEST = HOUR  # before the newest title in which titles vote
-_CLEARLY = 1.5  # times as well, so that an older title is no side article beside the newer ones
-_LENGTH = 3  # is added to the words of a title, so that the shortest is not the best
-_FEWEST_WORDS = 3
-_LONGEST_FILLER = 3  # characters of words that say little
-_BEGINNING = 6  # characters of a word; the rest is its ending
 _LETTERS = r"(?:[^\W\d_]|[\u0900-\u0dff])+"  # with the vowel signs of Indic scripts
 
 
@@ -95,19 +88,17 @@ def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, 
     """Yield how well each title of an owner agrees with what the other owners say, with its place and the title."""
     said = [_words(" ".join((title, member.lead, *member.news[:1]))) for member, title in titles]
     last = max((member.seen_at for member, _ in titles), default=0)
-    older = sum(member.seen_at < last - _NEWEST for member, _ in titles)
-    older = min(older, max(0, len(titles) - max(_FEWEST_VOTERS, (len(titles) + 1) // 2)))
+    # Titles of the last hour vote, and the newer half at least, of three or more.
+    older = sum(member.seen_at < last - HOUR for member, _ in titles)
+    older = min(older, max(0, len(titles) - max(3, (len(titles) + 1) // 2)))
     for place, (_, title) in enumerate(titles):
         words = _words(title)
         others = [each for other, each in enumerate(said) if other >= older and other != place]
         agreed = sum(len(words & each) for each in others) / max(1, len(others))
         # It says no more than that somebody reacts, or asks: "The mayor comments on the fire".
         is_reaction = title.endswith(("?", "\u061f", "\uff1f")) or bool(re.search(REACTIONS, fold(title).casefold()))
-        yield (
-            agreed / (_LENGTH + len(words)) / (1 + is_reaction) / (_CLEARLY if place < older else 1),
-            place,
-            title,
-        )
+        # With 3 the shortest title is not the best. An older one must be clearly better, else it may be a side article.
+        yield agreed / (3 + len(words)) / (1 + is_reaction) / (1.5 if place < older else 1), place, title
 
 
 def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[str]) -> list[tuple[Member, str]]:
@@ -117,7 +108,7 @@ def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[s
     whole = [
         (member, title)
         for member, title in titles
-        if len(_words(title)) >= _FEWEST_WORDS and not title.endswith(("...", "…")) and "*" not in title
+        if len(_words(title)) >= 3 and not title.endswith(("...", "…")) and "*" not in title
     ]
     titles = whole or titles
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
@@ -130,9 +121,8 @@ def _words(title: str) -> set[str]:
     if unspaced := re.findall(WITHOUT_SPACES, title):
         return _figures_of(title).union(first + second for first, second in pairwise(unspaced))
     words = re.findall(rf"\d+|{_LETTERS}", title.casefold())
-    return _figures_of(title).union(
-        word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER or word.isdigit()
-    )
+    # Words of three letters say little. What follows the sixth letter is the ending.
+    return _figures_of(title).union(word[:6] for word in words if len(word) > 3 or word.isdigit())
 
 
 @lru_cache(maxsize=1000)
@@ -245,7 +235,6 @@ def _place(member: Member, now: int, zone: tzinfo) -> str:
 
 _LONGEST_NEWS = 120
 _LONGEST_SENTENCE = 400
-_LONGEST_URL = 1000
 # Places where a zero-width space takes the meaning from what follows. Nobody sees it.
 _BROKEN = re.compile(
     # An address: between the slashes of "https://", behind a dot before a letter, and before an "@". Before a dot would
@@ -278,15 +267,28 @@ def message_of(report: Mapping[str, Any]) -> Message:
         measures.get("sources_with_copies", 0),
     )
     headlines = (_line(report.get(name) or "", 250) for name in ("headline", "url"))
+    # The lead has its paper, and its language if most of the story is in another.
+    lead = _line(report.get("lead") or "", _LONGEST_SENTENCE)
+    page = report.get("lead_from") or {}
+    main = next((each["language"] for each in report.get("languages") or ()), "")
+    language = page.get("language", "")
+    from_page = ", ".join(filter(None, (page.get("source"), language if language != main else "")))
+    if lead:
+        lead = f"“{lead}”" + (f" ({_line(from_page, _LONGEST_NEWS)})" if from_page else "")
     story = report.get("story")
+    local_time = str(report.get("time") or "")
+    with suppress(ValueError, OSError, ZoneInfoNotFoundError):
+        zone = ZoneInfo(str(report.get("timezone") or "UTC"))
+        time = datetime.fromisoformat(local_time.replace("Z", "+00:00")).astimezone(zone)
+        local_time = f"{time.day} {time:%b %Y, %H:%M %Z}"
     lines = (
         next(filter(None, headlines), "an event without a title"),
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
-        _quotation(report),
+        lead,
         " · ".join(filter(None, (coverage, report.get("section")))),
         f"Also: {'; '.join(_line(each, 200) for each in known)}" if known else "",
         *_links_of(report),
-        " · ".join(filter(None, (_local_time(report), f"story {story}" if story else ""))),
+        " · ".join(filter(None, (local_time, f"story {story}" if story else ""))),
     )
     title = f"{level.capitalize()}: {_line('; '.join(new) or _growth_words(report, level), _LONGEST_NEWS)}"
     return Message(title, "\n".join(filter(None, lines)))
@@ -316,16 +318,6 @@ def _tells_death(headline: str) -> bool:
     return max(dead) > 0 if dead else FigureKind.DEAD in kinds_told(re.findall(_LETTERS, fold(headline).casefold()))
 
 
-def _quotation(report: Mapping[str, Any]) -> str:
-    """Return the lead in quotation marks, with its paper, and with its language if most of the story is in another."""
-    lead = _line(report.get("lead") or "", _LONGEST_SENTENCE)
-    page = report.get("lead_from") or {}
-    main = next((each["language"] for each in report.get("languages") or ()), "")
-    language = page.get("language", "")
-    said_by = ", ".join(filter(None, (page.get("source"), language if language != main else "")))
-    return lead and f"“{lead}”" + (f" ({_line(said_by, _LONGEST_NEWS)})" if said_by else "")
-
-
 def _growth_words(report: Mapping[str, Any], level: str) -> str:
     measures = report.get("measures") or {}
     if level in _NO_GROWTH:
@@ -350,19 +342,9 @@ def _links_of(report: Mapping[str, Any]) -> Iterator[str]:
         with suppress(ValueError):
             host = urlsplit(url).hostname
         is_plain = re.fullmatch(r"https?://[!#-;=?-\[\]_a-z~%&]+", url) is not None and not re.search(r"[()|]", url)
-        if url != known and is_plain and host and len(url) <= _LONGEST_URL:
+        if url != known and is_plain and host and len(url) <= 1000:
             known = url
             yield f"{name}: {_IN_LINK.sub(lambda found: f'%{ord(found[0]):02X}', url)}"
-
-
-def _local_time(report: Mapping[str, Any]) -> str:
-    """Return the time of a report in its time zone: "15 Nov 2019, 13:15 CET"."""
-    try:
-        zone = ZoneInfo(str(report.get("timezone") or "UTC"))
-        time = datetime.fromisoformat(str(report.get("time") or "").replace("Z", "+00:00")).astimezone(zone)
-    except (ValueError, OSError, ZoneInfoNotFoundError):
-        return str(report.get("time") or "")
-    return f"{time.day} {time:%b %Y, %H:%M %Z}"
 
 
 def _line(text: object, most: int) -> str:

@@ -34,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
 _AGREED = 32  # the clock reaches a time when this many documents in a row are at least as late
-_MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others take over the events of a process without heartbeats
 
@@ -117,7 +116,7 @@ class StoryTracker:
         self._final.setdefault(final, final)  # it may have become a part of another story meanwhile
         if story != final:
             self._final[story] = final
-        while len(self._final) > _MOST_STORIES:
+        while len(self._final) > 1 << 17:  # so many are remembered, for the end of the crawl
             self._final.pop(next(iter(self._final)))
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:

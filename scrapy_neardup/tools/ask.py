@@ -26,11 +26,9 @@ from scrapy_neardup.stories.report import iso, languages_of, special_report, why
 from scrapy_neardup.stories.summary import headline_of, label_of, read_change, states_of
 from scrapy_neardup.story import LEVELS, Ledger
 from scrapy_neardup.text.words import has_words
-from scrapy_neardup.tools.claim import LEAST_DOCUMENTS, LEAST_HOURS, MOST_WORDS, Claim, is_claim
+from scrapy_neardup.tools.claim import MOST_WORDS, Claim, is_claim
 
 MOST_CHANGES_READ = 500  # by one answer
-
-_ID = re.compile("[0-9a-f]{16}")
 
 # An answer on what is new ends with ``next``, the cursor behind it, and with ``more``: True if there is more to ask.
 # ``gap`` is True if changes may have been forgotten before they were read. ``gone`` counts changes that cannot be told:
@@ -96,7 +94,7 @@ class Ask:
             "changes": [
                 {"story": story.id, **_document(member), **each}
                 for change, story, members in news
-                for member, each in (*_states(change, story, members), *_changed_figures(change, story, members))
+                for member, each in _figure_rows(change, story, members)
             ],
             **end,
         }
@@ -217,7 +215,7 @@ class Ask:
         told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
         if not told:
             summary = await self._index.summary()
-            if summary.documents < LEAST_DOCUMENTS or len(summary.documents_per_slice) < LEAST_HOURS:
+            if summary.documents < 100 or len(summary.documents_per_slice) < 2:  # hours
                 return {"measured": False, "why": "the window is too young to say that nobody tells it"}
         printed = Ledger()  # by these documents: one alone is no story
         rows = []
@@ -324,7 +322,7 @@ class Ask:
 
 
 def is_document_id(name: str) -> bool:
-    return _ID.fullmatch(name) is not None
+    return re.fullmatch("[0-9a-f]{16}", name) is not None
 
 
 def _key(name: str) -> bytes:
@@ -365,7 +363,8 @@ def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
     return [each for each in members if change.kind == "joined" and each.id == change.document.hex()]
 
 
-def _changed_figures(change: StoryChange, story: Story, members: Iterable[Member]) -> Iterator[tuple[Member, Answer]]:
+def _figure_rows(change: StoryChange, story: Story, members: Sequence[Member]) -> Iterator[tuple[Member, Answer]]:
+    """Yield the figures that a document changed, or the state that a change tells, unless it is no longer kept."""
     confirmed = {(label_of(each.kind), each.words) for each in story.ledger.states}
     for member in _joined(change, members):
         for each in map(read_change, member.changes):
@@ -378,10 +377,6 @@ def _changed_figures(change: StoryChange, story: Story, members: Iterable[Member
                     "is_state": False,
                 },
             )
-
-
-def _states(change: StoryChange, story: Story, members: Sequence[Member]) -> Iterator[tuple[Member, Answer]]:
-    """Yield the state that a change tells, unless it is no longer kept."""
     first = story.ledger.changed - len(story.ledger.states)
     for number, fact in enumerate(states_of(story.ledger, members, 0), first):
         is_told = change.kind == "state" and (change.second, change.document) == (number, fact.state.document)

@@ -25,20 +25,6 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_WORDS = 60  # a longer sentence is a text
-# of a window that can say that nobody tells a claim
-LEAST_DOCUMENTS = 100
-LEAST_HOURS = 2
-
-_RARE = 2.3  # weight of a term that a tenth of the documents have
-_RARE_FIRST = 4.0  # of a first word that may be a name
-_LEAST_SHARE = 0.65  # of the weights of the terms, in a passage
-_LEAST_SURE = 0.55  # of a claim with so many names and numbers, which the passage has too:
-_SURE = 2
-_LONGEST_TITLE = 12  # words of a line without a stop, which may be the title of another article
-_LEAST_OF_SENTENCE = 0.35  # in its best sentence
-_FEW = frozenset("123")  # in words, a text may say them otherwise: "he and his brother"
-_DIGITS = re.compile("[0-9]+(?:[.,][0-9]+)*")
-_THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 
 
 def is_claim(text: str) -> bool:
@@ -54,19 +40,21 @@ class Claim:
     def __init__(self, sentence: str, frequencies: Frequencies) -> None:
         self._tolls = tolls_of("", sentence)
         of_tolls = {str(value) for toll in self._tolls for value in (toll.low, toll.high)}
-        self._numbers = _numbers(sentence) - of_tolls - (_FEW - _digits(sentence))
+        # A text may say few in other words: "he and his brother".
+        self._numbers = _numbers(sentence) - of_tolls - ({"1", "2", "3"} - _digits(sentence))
         read = term_codes(fold(sentence))
         codes = [code for code in read if code < FIGURE]
         slots = np.array(sorted({code % NAME for code in codes}), np.uint32)
         shares = (frequencies.counts(slots) + 1) / (frequencies.documents + 1)
         self._weights = {slot: -math.log(share) for slot, share in zip(slots.tolist(), shares.tolist(), strict=True)}
         self._names = {code % NAME for code in codes if code & NAME}
-        if codes[:1] == read[:1] and sentence[:1].isupper() and self._weights[codes[0] % NAME] > _RARE_FIRST:
+        # A first word that is very rare may be a name.
+        if codes[:1] == read[:1] and sentence[:1].isupper() and self._weights[codes[0] % NAME] > 4:
             self._names.add(codes[0] % NAME)
         self.why_not = ""
         if len(slots) < 3:
             self.why_not = "the claim is too short"
-        elif max(self._weights.values()) < _RARE:
+        elif max(self._weights.values()) < 2.3:  # that of a term which a tenth of the documents have
             self.why_not = "the claim has no rare word"
 
     def sentence_in(self, text: StoredText) -> str:
@@ -75,19 +63,21 @@ class Claim:
         It must tell much of the claim alone: in news the parts of a wrong claim stand beside one another.
         """
         title = terms_of(text.title)
+        # A short line without a stop may be the title of another article.
         sentences = [
             (each, terms_of(each))
             for each in (text.title, *whole_sentences(text.text))
-            if each == text.title or each[-1].lower() == each[-1].upper() or len(each.split()) > _LONGEST_TITLE
+            if each == text.title or each[-1].lower() == each[-1].upper() or len(each.split()) > 12
         ]
         best = ""
-        least = _LEAST_SHARE if len(self._names) + len(self._numbers) < _SURE else _LEAST_SURE
+        # The share of the weights of the terms that a passage has, which also has all names and numbers.
+        least = 0.65 if len(self._names) + len(self._numbers) < 2 else 0.55
         for at in range(len(sentences)):
             passage = sentences[at : at + 3]
             told, terms = max(passage, key=lambda each: self._share(each[1]))
             known = title.union(*(each for _, each in passage))
             numbers = _numbers("\n".join([text.title, *(each for each, _ in passage)]))
-            is_told = self._share(terms) > _LEAST_OF_SENTENCE and self._names <= known and self._numbers <= numbers
+            is_told = self._share(terms) > 0.35 and self._names <= known and self._numbers <= numbers
             if is_told and self._share(known) > least:
                 least = self._share(known)
                 best = told
@@ -122,4 +112,5 @@ def _numbers(text: str) -> set[str]:
 
 
 def _digits(text: str) -> set[str]:
-    return {_THOUSANDS.sub("", number) for number in _DIGITS.findall(text)}
+    numbers = re.findall("[0-9]+(?:[.,][0-9]+)*", text)
+    return {re.sub("[.,](?=[0-9]{3}(?![0-9]))", "", number) for number in numbers}

@@ -20,7 +20,6 @@ import json
 import os
 import shutil
 import sqlite3
-import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -192,34 +191,27 @@ def _do_tasks(
         for number, (path, task) in enumerate(zip(paths, tasks, strict=True))
         if not path.exists()
     ]
-    start = time.perf_counter()
-    documents = 0
     for done, future in enumerate(as_completed(waiting), len(paths) - len(waiting) + 1):
         if error := future.exception():
             raise NearDupError(
                 f"{Path(future.key).name}: {explain_failure(error)}; give the command again to go on"
             ) from error
-        documents += future.result()["done"]
         if done == len(paths) or done % (len(paths) // 4 + 1) == 0:
-            seconds = time.perf_counter() - start
-            speed = f", {documents / seconds:,.0f} documents a second" if documents else ""
-            tell(f"{step.__name__}: {done} of {len(paths)} tasks in {seconds:.1f} s{speed}")
+            tell(f"{step.__name__}: {done} of {len(paths)} tasks are done")
     return [Counter(dict(opened(path).execute("SELECT * FROM counts"))) for path in paths]
 
 
 def _task(
     step: Callable[[sqlite3.Connection, int, object], Counter[str]], path: Path, number: int, task: object
-) -> Counter[str]:
+) -> None:
     """Do a task in a worker. It is done when its file has its name."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     # A shared folder may have no locks.
     with closing(sqlite3.connect(f"{draft.as_uri()}?nolock=1", uri=True)) as rows, rows:
         rows.executescript(TABLES)
-        stats = step(rows, number, task)
-        rows.executemany("INSERT INTO counts VALUES (?, ?)", stats.items())
+        rows.executemany("INSERT INTO counts VALUES (?, ?)", step(rows, number, task).items())
     draft.replace(path)
     opened.cache_clear()
-    return stats
 
 
 # Files
@@ -340,7 +332,7 @@ def fingerprint(job: Job, rows: sqlite3.Connection, number: int, sources: tuple[
                 "INSERT INTO stored VALUES (?, ?, ?, ?)",
                 (address, line, _pack((given, astuple(record))), _pack(astuple(document))),
             )
-            keys = Keys.of(made)
+            keys = Keys(made)
             posted = record.original + address.to_bytes(8, "big")
             rows.executemany(
                 "INSERT INTO postings VALUES (?, ?, ?, ?, ?)",

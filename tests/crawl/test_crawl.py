@@ -296,7 +296,6 @@ def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Pro
     assert project.crawl(ITEM_A_PAGE, urls=urls).hints == {}
     again = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
     assert again.hints == {"only-revisits": 5}
-    assert again.lines("WARNING", "items.jsonl is overwritten (-O)", "append with -o")
     assert "empty the window with `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name" in " ".join(
         block(again.log).split()
     )
@@ -327,14 +326,6 @@ def test_stories_that_became_one_are_counted_once() -> None:
         summary.add(Verdict("related", story=story), title=f"Story {story}", url=f"https://{number}.example/")
     summary.unite({"b": "a", "forgotten": "a"})
     assert "      4 items, 4 sources    Story a\n" in summary.text()
-
-
-def test_papers_on_ports_of_one_host_are_told_why_nothing_rings() -> None:
-    summary = RunSummary(NearDupSettings(), Counter(checked=5))
-    for port in range(8001, 8006):
-        assert "hints/local-hosts" not in dict(summary.stats())
-        summary.add(Verdict("original", story="s"), title="Ferry", url=f"http://127.0.0.1:{port}/ferry")
-    assert dict(summary.stats())["hints/local-hosts"] == 5
 
 
 def test_scrapy_parse_is_told_that_it_does_not_wait_for_verdicts(project: Project, site: NewsSite) -> None:

@@ -92,7 +92,7 @@ async def test_responses_are_held_back_while_many_items_with_texts_of_their_own_
 async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_done() -> None:
     request, response = Request("http://a.example/"), Response("http://a.example/")
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
-    extracting, passed = middleware.shared.backlog, list[Response]()
+    extracting, passed = middleware.shared, list[Response]()
 
     async def pass_and_extract(pages: ExitStack) -> None:
         passed.append(await middleware.process_response(request, response))

@@ -54,14 +54,6 @@ async def statuses(checker: NearDupDetector, *urls: str) -> list[str]:
     return [(await checker.check(checker.document(FIRE, url=url))).status for url in urls]
 
 
-@pytest.mark.every_store
-async def test_every_store_knows_its_other_namespaces(shared_url: str, namespace: str) -> None:
-    async with opened("news", shared_url, namespace) as checker:
-        await statuses(checker, "https://a.example/")
-    async with opened("news", shared_url, f"{namespace}-mistyped") as mistyped:
-        assert namespace in (await mistyped.index.summary()).namespaces
-
-
 async def test_two_versions_never_read_each_others_records(
     shared_url: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import message_of
-from scrapy_neardup.tools.report.feed_stories import Links, group_stories
+from scrapy_neardup.tools.report.feed_stories import group_stories, matches_of
 from scrapy_neardup.tools.report.gathering import gather
 
 
@@ -178,7 +178,7 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     told = read_lines(tmp_path / "events.jsonl")[-1]
     (watched,) = map(json.loads, neardup(tmp_path, "watch", "--events", "--json").stdout.splitlines())
     rows = gather([tmp_path / "items.jsonl"], NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": OWNERS})).rows
-    story = group_stories(rows, Links(rows))[0]
+    story = group_stories(rows, matches_of(rows))[0]
     expected = 6, 10
     assert (told["measures"]["sources"], told["items"]) == expected
     assert (watched["measures"]["sources"], watched["items"]) == expected

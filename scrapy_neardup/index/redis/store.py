@@ -43,14 +43,12 @@ _MENDS = {
     "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
 }
 
-# Errors of a server or connection; a RuntimeError is of a closed event loop.
-_EXPLAINED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError, RuntimeError)
 # Words in errors about damaged data: the store works, and only some documents are affected.
 _DAMAGE = ("attempt to", "bad argument", "data string too short", "format requires", "not an integer")
 
-_OWN_KEY = re.compile(r"{neardup:\S+")
+# Errors of a server or connection; a RuntimeError is of a closed event loop.
+_EXPLAINED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError, RuntimeError)
 _AT_ONCE = 500
-_SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server
 
 
 _COMMIT = resources.files("scrapy_neardup.index.redis").joinpath("commit.lua").read_text(encoding="utf-8")
@@ -157,7 +155,8 @@ class RedisClient(Client):
 
     async def facts(self, keys: Sequence[str]) -> Facts:
         found = await server_facts(self.redis, keys[0])
-        return found._replace(bytes=sum([await self.redis.memory_usage(key, samples=_SAMPLES) or 0 for key in keys]))
+        # Fifty fields are measured of a hash: exact to about one per cent, without blocking the server.
+        return found._replace(bytes=sum([await self.redis.memory_usage(key, samples=50) or 0 for key in keys]))
 
 
 def _read(call: Call | Commit, answer: object) -> object:
@@ -166,7 +165,7 @@ def _read(call: Call | Commit, answer: object) -> object:
         key = "a key of the namespace"
         if isinstance(call, Call):
             key = call.key
-        elif found := _OWN_KEY.search(str(answer)):
+        elif found := re.search(r"{neardup:\S+", str(answer)):
             key = found[0]
         return StoreError(f"{key} is of another type than scrapy-neardup needs: delete this key (DEL)")
     if isinstance(call, Call) and call.name == "RUNS" and not isinstance(answer, Exception):
@@ -307,6 +306,4 @@ def explain_error(url: str, error: Exception) -> StoreError:
     for words, mend in _MENDS.items():
         if words in details.lower():
             return StoreError(f"{location}: {text}; {mend}")
-    if "no such file or directory" in details.lower() and "ssl_" in url:
-        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
     return StoreUnavailable(f"{location}: {text}")

@@ -60,7 +60,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 class Command(ScrapyCommand):
-    requires_project = False
     requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012  Scrapy's own form
 

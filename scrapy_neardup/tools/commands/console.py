@@ -42,7 +42,6 @@ Options = argparse.Namespace  # the options that were given
 Values = dict[str, Any]  # of settings, by their names
 
 STDOUT = Path("-")  # wherever a command takes the name of an output file
-_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 
 def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
@@ -159,9 +158,8 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
     for path in map(Path, filter(os.path.isfile, (name, before))):
         if wanted and path == Path(before):
             return _line(path, wanted)
-        if _JSON_LINES_NAME.search(name):
-            first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
-            raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
+        if re.search(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", name, re.IGNORECASE):
+            raise InputError(f"{name}: a file of JSON lines holds many documents; name one, as {path}#ID")
         content = decode_html(path.read_bytes())
         if content.lstrip().startswith("<"):
             return RecordedDocument(1, name, name, html=content)
@@ -172,16 +170,14 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
 
 
 def _line(path: Path, wanted: str) -> RecordedDocument:
-    known = "no line has an id"
     for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
-        known = f"line {entry.line} has the id {str(entry.id)!r}"
-    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
+    raise InputError(f"{path}: no line has the id {wanted!r}")
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:
-    """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
+    """Say on standard error if the window is empty. Its namespace may be mistyped."""
     summary = summary or await detector.index.summary()
     if summary.documents:
         return
@@ -191,8 +187,6 @@ async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | N
             " It has documents of other configurations: were they crawled with the same preset and settings, and the"
             " same version of the extractor?"
         )
-    elif summary.namespaces:
-        message += f" This store has the namespaces {', '.join(summary.namespaces)}."
     print_error(message)
 
 
@@ -201,9 +195,6 @@ T = TypeVar("T")
 # A spreadsheet takes a cell for a formula if it begins with one of these signs, unless it is a number.
 _FORMULA = re.compile(r"(?![-+][0-9.,]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[-\d.,%]*")
-_SMALL_INDENT = 4
-_WIDTH = 100  # characters, if there is no terminal
-_LONGEST_WORD = 32  # characters that a table keeps on one line
 
 
 def as_json(value: object) -> str:
@@ -224,11 +215,8 @@ def print_csv(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 def print_error(message: str) -> None:
-    """Print a message on standard error: on a terminal in lines that fit, else in one line."""
-    if sys.stderr.isatty():
-        print_wrapped(message, stderr=True)
-    else:
-        print(printable(message), file=sys.stderr)
+    """Print a message on standard error, in one line."""
+    print(printable(message), file=sys.stderr)
 
 
 class PlainConsole(Console):
@@ -237,7 +225,7 @@ class PlainConsole(Console):
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(highlight=False, stderr=stderr)
         if "COLUMNS" not in os.environ and not any(map(os.isatty, range(3))):
-            self.width = _WIDTH
+            self.width = 100  # characters, as there is no terminal
 
     def on_broken_pipe(self) -> None:
         """Pass the error on, so that the command ends as it does for any other output. Rich would exit with 1."""
@@ -250,18 +238,13 @@ class PlainConsole(Console):
 def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool = False) -> None:
     """Print a text in lines that fit: the first with ``indent`` spaces, the others with ``hanging`` more.
 
-    Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
+    Words are never cut, so paths stay whole.
     """
-    width = PlainConsole(stderr=stderr).width
-    text = printable(line)
-    more = indent + hanging
-    if max(map(len, text.split()), default=0) > width - more:
-        more = min(more, _SMALL_INDENT)
     lines = textwrap.wrap(
-        text,
-        width,
+        printable(line),
+        PlainConsole(stderr=stderr).width,
         initial_indent=" " * indent,
-        subsequent_indent=" " * more,
+        subsequent_indent=" " * (indent + hanging),
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -282,7 +265,7 @@ def table_of(title: str, headings: Sequence[str], rows: Iterable[Sequence[object
     table = Table(title=title or None, title_justify="left", show_header=any(headings))
     for heading, column in zip(headings, columns, strict=True):
         is_number = all(map(_NUMBER.fullmatch, column))
-        is_word = all(len(cell) <= _LONGEST_WORD and " " not in cell for cell in column)
+        is_word = all(len(cell) <= 32 and " " not in cell for cell in column)
         justify: JustifyMethod = "right" if is_number else "left"
         table.add_column(heading, justify=justify, no_wrap=is_number or is_word, overflow="fold")
     for row in cells:

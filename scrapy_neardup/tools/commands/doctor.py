@@ -11,7 +11,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
+from scrapy_neardup.addon import Addon, checked_settings
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
@@ -36,10 +36,6 @@ from scrapy_neardup.tools.commands.console import (
 from scrapy_neardup.tools.lab.replay import opened
 
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
-_PAGE = (
-    f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
-)
-_TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 _LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
 
 
@@ -69,7 +65,35 @@ OPTIONS = (
 
 
 async def run(options: Options, values: Values) -> int:
-    checks = await _check_all(options, values)
+    scrapy_settings = Settings(with_store(options, values))
+    try:
+        settings = checked_settings(scrapy_settings)
+        embedding = embedding_of(settings)
+    except (UsageError, SettingsError) as error:
+        checks = [
+            Check("settings", str(error), "change this setting"),
+            _check_add_on(scrapy_settings),
+            Check(
+                "all others",
+                "store, extractor and receivers of events were not checked",
+                "correct the setting that failed, and run this command again",
+                is_warning=True,
+            ),
+        ]
+    else:
+        chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
+        if embedding:
+            chosen += f", embedder {embedding.identity}"
+        settings = located_settings(options, values)
+        checks = [
+            Check("settings", chosen),
+            _check_add_on(scrapy_settings, enabled=settings.enabled),
+            *await _check_store(settings),
+            await _check_extractor(settings),
+        ]
+        receivers = receivers_of(settings)
+        if receivers and not options.no_events:
+            checks += await _check_receivers(receivers)
     width = max(len(each.name) for each in checks)
     for each in checks:
         if options.json:
@@ -80,38 +104,6 @@ async def run(options: Options, values: Values) -> int:
             if each.mend:
                 print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
     return int(any(each.state == "failed" for each in checks))
-
-
-async def _check_all(options: Options, values: Values) -> list[Check]:
-    scrapy_settings = Settings(with_store(options, values))
-    try:
-        settings = checked_settings(scrapy_settings)
-        embedding = embedding_of(settings)
-    except (UsageError, SettingsError) as error:
-        return [
-            Check("settings", str(error), "change this setting"),
-            _check_add_on(scrapy_settings),
-            Check(
-                "all others",
-                "store, extractor and receivers of events were not checked",
-                "correct the setting that failed, and run this command again",
-                is_warning=True,
-            ),
-        ]
-    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
-    if embedding:
-        chosen += f", embedder {embedding.identity}"
-    settings = located_settings(options, values)
-    checks = [
-        Check("settings", chosen),
-        _check_add_on(scrapy_settings, enabled=settings.enabled),
-        *await _check_store(settings),
-        await _check_extractor(settings),
-    ]
-    receivers = receivers_of(settings)
-    if receivers and not options.no_events:
-        checks += await _check_receivers(receivers)
-    return checks
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
@@ -150,12 +142,7 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
             f"TWISTED_REACTOR = {reactor!r}: no item is judged",
             "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default",
         )
-    if has_add_on:
-        settings = settings.copy()
-        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-    return Check(
-        "add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {settings.getint('CONCURRENT_ITEMS')}"
-    )
+    return Check("add-on", "these settings turn the plugin on")
 
 
 async def _check_store(settings: NearDupSettings) -> list[Check]:
@@ -217,7 +204,11 @@ async def _check_extractor(settings: NearDupSettings) -> Check:
     extraction = ExtractionProcesses(worker_options(settings, sketches=True))
     where = f"{settings.extractor} in a worker process"
     try:
-        extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
+        extracted = await extraction.extract(
+            "<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>"
+            f"{f'<p>{_SENTENCE * 3}</p>' * 4}</article>",
+            "https://www.neardup-doctor.example/ferry",
+        )
     except NearDupError as error:
         return Check("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")
     finally:
@@ -238,7 +229,11 @@ async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     async with opened(NearDupDetector(NearDupSettings(store="memory://"))) as detector:
         for number in range(7):
             await detector.check(
-                detector.document(_SENTENCE * 4, url=f"https://paper{number}.example/neardup-doctor", title=_TITLE)
+                detector.document(
+                    _SENTENCE * 4,
+                    url=f"https://paper{number}.example/neardup-doctor",
+                    title="TEST, not a real event: sent by scrapy neardup doctor, please ignore",
+                )
             )
         report = {**special_report(detector.take_events()[0]), "test": True}
     for receiver in receivers:

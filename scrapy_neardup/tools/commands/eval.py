@@ -37,9 +37,6 @@ from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, re
 
 COPIES = ("duplicate", "update")  # verdicts that link a document to its original
 
-_START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
-THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # measured in one order each, to tell the best one
-
 
 OPTIONS = (
     option(
@@ -81,7 +78,9 @@ def run(options: Options, values: Values) -> int:
             stderr=True,
         )
     if len(documents) < 2:
-        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
+        raise InputError(
+            f"{shown(options.input)}: fewer than two documents make no pair, so there is nothing to measure"
+        )
     # Workers sketch the texts too, so the pages can be judged only with values that change no sketch.
     with PageReader(configured, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
@@ -89,7 +88,8 @@ def run(options: Options, values: Values) -> int:
     has_copies = len(set(clusters)) < len(labelled)
     preset = configured.resolved_preset()
     f1_by_threshold = {}
-    tried = [threshold for threshold in THRESHOLDS if has_copies]
+    # These thresholds are measured in one order each, to tell the best one.
+    tried = [threshold for threshold in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8) if has_copies]
     orders = asyncio.run(evaluate(pages, configured, track(range(options.seeds), "orders", options.seeds)))
     for threshold in track(tried, "thresholds", len(tried)):
         # A related threshold above the threshold is lowered to it.
@@ -286,11 +286,12 @@ async def evaluate(
         random.Random(seed).shuffle(positions)
         # Titles and languages are only those of the feed, and not those that pages give themselves: the figures in
         # ``docs/accuracy.md`` were measured like this.
+        # Labels say nothing of times, so the first document has any.
         step = min(1.0, settings.window / (len(pages) + 1))
         timed = [
             replace(
                 pages[position],
-                recorded=replace(pages[position].recorded, time=_START + step * number),
+                recorded=replace(pages[position].recorded, time=1_000_000_000.0 + step * number),
                 head=PageHead(),
             )
             for number, position in enumerate(positions)

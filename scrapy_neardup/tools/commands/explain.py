@@ -38,7 +38,6 @@ from scrapy_neardup.tools.commands.console import (
 from scrapy_neardup.tools.lab.replay import document_of, opened
 
 _MOST_SENTENCES = 10  # that are printed
-_LONGEST = 300  # characters of each
 
 OPTIONS = (
     option(
@@ -209,7 +208,7 @@ def _print(sides: list[tuple[str, StoredDocument]], found: Answer) -> None:
         _print_lines("Terms in common", [", ".join(found["terms"])])
     for old, new, differs in found["sentences"][:_MOST_SENTENCES]:
         shown = {"A": old or "no such sentence", "B": new} | ({} if differs == new else {"differs": differs})
-        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in shown.items()])
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, 300)}" for name, each in shown.items()])
     if (left := len(found["sentences"]) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 

@@ -179,8 +179,27 @@ def _end(options: Options, path: Path, summary: dict[str, Any], status: int, *, 
     """Print the summary. Return the exit status."""
     if options.json:
         print_json(summary, stderr=stderr)
-    elif summary["documents"]:
-        _print(summary, stderr=stderr)
+    elif documents := summary["documents"]:
+        verdicts = summary["verdicts"]
+        others = {
+            **{f"event: {level}": summary["events"][level] for level in LEVELS},
+            "stories that became a part of another one": summary["stories_united"],
+            "wrong lines, not counted above": summary["wrong_lines"],
+        }
+        rows = [
+            *(
+                (label, f"{verdicts[name]:,}", f"{verdicts[name] / documents:.1%}")
+                for name, label in verdict_labels(verdicts).items()
+            ),
+            (),
+            *((label, f"{count:,}", "") for label, count in others.items() if count),
+        ]
+        print_table(
+            f"{counted(documents, 'document')} in {summary['seconds']:.1f} s",
+            ("verdict", "documents", "share"),
+            rows,
+            stderr=stderr,
+        )
     if status:
         print_error(f"Ended early, after {counted(summary['documents'], 'document')}.")
     elif not summary["documents"]:
@@ -197,30 +216,6 @@ def _summary(counts: Counter[str], seconds: float) -> dict[str, Any]:
         "events": Counter[str](),
         "stories_united": 0,
     }
-
-
-def _print(summary: dict[str, Any], *, stderr: bool) -> None:
-    documents = summary["documents"]
-    verdicts = summary["verdicts"]
-    others = {
-        **{f"event: {level}": summary["events"][level] for level in LEVELS},
-        "stories that became a part of another one": summary["stories_united"],
-        "wrong lines, not counted above": summary["wrong_lines"],
-    }
-    rows = [
-        *(
-            (label, f"{verdicts[name]:,}", f"{verdicts[name] / documents:.1%}")
-            for name, label in verdict_labels(verdicts).items()
-        ),
-        (),
-        *((label, f"{count:,}", "") for label, count in others.items() if count),
-    ]
-    print_table(
-        f"{counted(documents, 'document')} in {summary['seconds']:.1f} s",
-        ("verdict", "documents", "share"),
-        rows,
-        stderr=stderr,
-    )
 
 
 def by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:

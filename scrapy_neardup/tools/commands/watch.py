@@ -36,10 +36,6 @@ from scrapy_neardup.tools.commands.console import (
 )
 
 _SPANS = {"10 minutes": 600, "hour": HOUR}  # seconds
-_STORIES_SHOWN = 8
-_CHANGES_LOOKED_AT = 5000
-_MEMBERS = 10
-_INTERVAL = 2.0  # seconds between refreshes
 
 OPTIONS = (
     STORE,
@@ -50,8 +46,8 @@ OPTIONS = (
         "--members",
         metavar="N",
         type=number_from(0),
-        default=_MEMBERS,
-        help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
+        default=10,
+        help="with --events: how many of the newest members of each event are listed (default: 10)",
     ),
     json_option("one JSON object; with --events one special report a line"),
 )
@@ -83,14 +79,14 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
         with Live(console=console, auto_refresh=False) as live:
             while True:
                 live.update(_drawn(view), refresh=True)
-                await asyncio.sleep(_INTERVAL)
+                await asyncio.sleep(2.0)
                 view = await look(detector)
 
 
 async def look(detector: NearDupDetector) -> Answer:
     now = int(time.time())
     threshold, warning = await detector.stories.threshold(now)
-    newest, _ = await detector.index.changes.newest(_CHANGES_LOOKED_AT)
+    newest, _ = await detector.index.changes.newest(5000)
     read = await detector.index.stories.whole(
         [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
     )
@@ -107,7 +103,7 @@ async def look(detector: NearDupDetector) -> Answer:
         "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
         "namespace": detector.settings.window_namespace,
         "store": without_password(detector.settings.store),
-        "stories": sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN],
+        "stories": sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:8],
         "events": [
             {
                 "story": report["story"],
@@ -209,7 +205,7 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
         for number, count in summary.documents_per_slice.items()
     }
     shown = {**asdict(summary), "documents": summary.documents, **summary.store.facts}
-    for name in ("documents_per_slice", "store", "namespaces"):
+    for name in ("documents_per_slice", "store"):
         del shown[name]
     if options.json:
         print_json(

@@ -33,7 +33,6 @@ TOO_LONG = f"longer than {LONGEST_LINE >> 20} MB, which is the most that is read
 CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 
 _CONTENT = "text", "html", "file"
-_FIRST = 20  # entries; if none of them is a document, the file holds something else
 
 
 class FeedLine(NamedTuple):
@@ -84,7 +83,7 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
     Raise InputError at once if nothing can be read, or if none of the first lines has the keys that documents need.
     """
     lines = read_packed(path, lambda file: objects_of(file, path))
-    first = take(lines, _FIRST)
+    first = take(lines, 20)
     lacking = [
         [
             name
@@ -291,16 +290,14 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     the first wrong line.
     """
     documents = read_checked([path])
-    if not documents:
-        raise InputError(f"{shown(path)}: the file has no documents")
-    if all(label not in document.extra for document in documents):
-        keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
-        raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
     lines: dict[str | int | None, int] = {}
     for document in documents:
         value = document.extra.get(label)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise InputError(f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}")
+            raise InputError(
+                f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}; --label names"
+                " another key"
+            )
         if (line := lines.setdefault(document.id, document.line)) != document.line:
             raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]

@@ -19,14 +19,12 @@ from scrapy_neardup.content.head import PageHead, language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.content.worker import OBJECTS_A_COLLECTION
-from scrapy_neardup.document import counted_names, with_id
+from scrapy_neardup.document import counted_names
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
 
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
-_FIRST = 512  # texts: a small file is done before a worker has started
 VERDICT_FIELDS = [each.name for each in fields(Verdict) if each.name != "id"]
-_TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class PageReader(AbstractContextManager["PageReader"]):
         self._canonical = CanonicalUrls()
         self._most_ahead = 128 * workers  # so they go on while documents are judged; fewer if pages are long
         self._sketches = options.sketching is not None
-        self._first = _FIRST
+        self._first = 512  # texts: a small file is done before a worker has started
 
     def __exit__(self, *exception: object) -> None:
         self._extraction.close()
@@ -97,7 +95,14 @@ class PageReader(AbstractContextManager["PageReader"]):
             return page, sketch, max(entry.size, len(entry.text))
         short = replace(entry, html=None)  # the page is long, and is not needed any more
         try:
-            html = _read(entry)
+            html: str | bytes = entry.html or ""
+            if entry.html is None and entry.file is not None:
+                if entry.file.exists() and not entry.file.is_file():
+                    raise ExtractionError("not a regular file")
+                with entry.file.open("rb") as file:
+                    html = file.read(MOST_HTML_BYTES + 1)
+            if len(html) > MOST_HTML_BYTES:
+                raise ExtractionError(f"over the limit of {MOST_HTML_BYTES} bytes")
             text = self._extraction.submit(html, entry.url)
             head = read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
@@ -122,18 +127,6 @@ def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:
     subject = str(entry.file or entry.url)
     where = f"{entry.where}: {subject}" if subject not in ("", entry.where) else entry.where
     return RecordedPage(entry, "", "extraction-failed", f"{where}: {reason}")
-
-
-def _read(recorded: RecordedDocument) -> str | bytes:
-    page: str | bytes = recorded.html or ""
-    if recorded.html is None and recorded.file is not None:
-        if recorded.file.exists() and not recorded.file.is_file():
-            raise ExtractionError("not a regular file")
-        with recorded.file.open("rb") as file:
-            page = file.read(MOST_HTML_BYTES + 1)
-    if len(page) > MOST_HTML_BYTES:
-        raise ExtractionError(f"over the limit of {MOST_HTML_BYTES} bytes")
-    return page
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +170,14 @@ async def replay(
     gc.set_threshold(OBJECTS_A_COLLECTION)
     read = documents_of(pages, detector, time.time())
     # Reading a page may wait for a worker process, so do it outside the event loop.
-    while batch := await asyncio.to_thread(lambda: take(read, _TOGETHER)):
+    while batch := await asyncio.to_thread(lambda: take(read, 256)):
         verdicts = iter(await detector.check_in_order([document for _, document in batch if document is not None]))
         for page, document in batch:
             if document is None:
                 yield Judged(page, Verdict("unchecked", reason=page.reason))
             else:
                 verdict = next(verdicts)
-                yield Judged(page, verdict, with_id(document, verdict.id or document.id))
+                yield Judged(page, verdict, replace(document, id=verdict.id or document.id))
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)

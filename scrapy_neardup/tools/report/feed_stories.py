@@ -3,32 +3,33 @@
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from scrapy_neardup import Member
-from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.evidence.figures.counted import in_words
 from scrapy_neardup.stories.event import SpecialReport
 from scrapy_neardup.stories.summary import headline_of, message_of, read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import coverage_words
-from scrapy_neardup.tools.report.rows import (
+from scrapy_neardup.tools.report.gathering import (
     LONGEST_NAME,
     LONGEST_TITLE,
-    LONGEST_URL,
     UNTAGGED,
     Row,
     clean_line,
     clean_name,
+    objects_in,
+    time_of,
+    url_of,
 )
 
+Matches = Mapping[int, Row | None]  # of items, by their numbers
+
 _COPIES = ("duplicate", "update")
-_FIRST = ("original", "related")  # of their articles
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 
@@ -201,7 +202,7 @@ class FeedStory:
         return headline_of(members, outdated) or rows[0].title
 
 
-def group_stories(rows: Sequence[Row], links: "Links") -> list[FeedStory]:
+def group_stories(rows: Sequence[Row], matches: Matches) -> list[FeedStory]:
     """Return all stories, the largest first. An item is in the story of its match, and else in one of its own.
 
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
@@ -209,13 +210,13 @@ def group_stories(rows: Sequence[Row], links: "Links") -> list[FeedStory]:
     """
     keys = [row.verdict.story or f" {row.number}" for row in rows]  # no id begins with a space
     return sorted(
-        _grouped(rows, links, keys),
+        _grouped(rows, matches, keys),
         key=lambda story: (-story.size, -len(story.members), -max(row.time or 0 for row in story.members)),
     )
 
 
 def _grouped(
-    rows: Sequence[Row], links: "Links", keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
+    rows: Sequence[Row], matches: Matches, keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
 ) -> list[FeedStory]:
     """Group rows by their keys, and unite the groups of a row with one of these statuses and of its match."""
     by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
@@ -223,7 +224,7 @@ def _grouped(
         by_key[key].members.append(row)
         by_key[key].keys[key] = None
     for row in rows:
-        if row.verdict.status in statuses and (match := links.match(row)) is not None:
+        if row.verdict.status in statuses and (match := matches[row.number]) is not None:
             both = by_key[keys[row.number]], by_key[keys[match.number]]
             smaller, larger = sorted(both, key=lambda story: len(story.members))
             if smaller is not larger:
@@ -241,73 +242,50 @@ def order_of(row: Row) -> tuple[bool, float, int]:
     return row.time is None, row.time or 0.0, row.number
 
 
-class Links:
-    """Finds the item that a tag names by its url or id. Several items may have the same url: visits of one page."""
+def matches_of(rows: Sequence[Row]) -> Matches:
+    """Return the match of each item: the latest one under the url or id of its match that came before this one.
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._by_name: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in sorted(rows, key=order_of):
-            for name in {row.url, row.id} - {""}:
-                self._by_name[name].append(row)
-        self._matches = {row.number: self._find(row, row.verdict.match or row.verdict.original or "") for row in rows}
-
-    def match(self, row: Row) -> Row | None:
-        """Return the latest item under the name of the match that came before this one."""
-        return self._matches[row.number]
-
-    def _find(self, row: Row, name: str) -> Row | None:
-        visits = self._by_name.get(name, [])
+    Several items may have the same url: visits of one page.
+    """
+    by_name: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=order_of):
+        for name in {row.url, row.id} - {""}:
+            by_name[name].append(row)
+    matches: dict[int, Row | None] = {}
+    for row in rows:
+        visits = by_name.get(row.verdict.match or row.verdict.original or "", [])
         before = visits[: bisect_left(visits, order_of(row), key=order_of)]
         others = before or [visit for visit in visits if visit is not row]
         same_story = [visit for visit in others if visit.verdict.story == row.verdict.story] or others
-        return next(reversed(same_story), None)
+        matches[row.number] = next(reversed(same_story), None)
+    return matches
 
 
-def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
+def on_one_site(rows: Sequence[Row], matches: Matches) -> set[int]:
     """Return the numbers of the rows whose article no other source has: neither a copy nor an update of it.
 
     Rows are left out if nobody knows: they were not judged, or it is not known of what they or others of their story
     are copies.
     """
     unsure = {row.verdict.story for row in rows if row.is_reported and row.verdict.status == "duplicate"}
-    articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
-    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
+    articles = _grouped(rows, matches, [f" {row.number}" for row in rows], _COPIES)
+    return {row.number for each in articles if _has_one_source(each.members, matches, unsure) for row in each.members}
 
 
-def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str | None]) -> bool:
-    statuses = ((row.verdict.status, links.match(row)) for row in article)
-    is_known = all(status in _FIRST or (status in _COPIES and match) for status, match in statuses)
+def _has_one_source(article: Sequence[Row], matches: Matches, unsure: set[str | None]) -> bool:
+    statuses = ((row.verdict.status, matches[row.number]) for row in article)
+    is_known = all(status in ("original", "related") or (status in _COPIES and match) for status, match in statuses)
     sources = {row.source for row in article}
     return (
         is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(row.verdict.story for row in article)
     )
 
 
-def is_report(raw: Mapping[str, Any]) -> bool:
-    return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
-
-
-def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the members of the newest report of each story, in the form of a replay's output.
-
-    Leave out members whose url or id is in ``known``: the feeds have them.
-    """
-    newest = {clean_name(report.get("story")): report for report in sorted(reports, key=_time)}
-    for key, report in newest.items():
-        figures = defaultdict(list)
-        for change in _objects(report, "figures"):
-            if change.get("old"):  # else it is the first state, which changes nothing
-                figures[_url(change)].append(f"{change.get('figure')}: {change['old']} -> {change.get('new')}")
-        for member in _objects(report, "members"):
-            if known.isdisjoint((_url(member), clean_name(member.get("id")))):
-                yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
-
-
 def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) -> None:
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[SpecialReport]] = defaultdict(list)
-    for report in sorted(reports, key=_time):
+    for report in sorted(reports, key=time_of):
         sent[by_key.get(clean_name(report.get("story")))].append(report)
     for story in stories:
         pages = {row.url: row for row in reversed(story.told)}
@@ -322,21 +300,21 @@ def _signal(report: SpecialReport, rows: Mapping[str, Row]) -> Signal | None:
 
     ``rows`` are the items of the story, by their urls.
     """
-    raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
-    if not (time := _time(next(raised, report))):
+    raised = (member for member in objects_in(report, "members") if member.get("id") == report.get("item"))
+    if not (time := time_of(next(raised, report))):
         return None
     try:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
-    facts = _objects(report, "facts")
+    facts = objects_in(report, "facts")
     return Signal(
         level=clean_name(report["level"]),
         time=time,
         words=words,
         lead=clean_line(report.get("lead"), LONGEST_TITLE),
-        pages=tuple(dict.fromkeys(_url(fact) for fact in facts if fact.get("is_new"))),
-        states=tuple(_state(fact, rows[_url(fact)]) for fact in facts if _url(fact) in rows),
+        pages=tuple(dict.fromkeys(url_of(fact) for fact in facts if fact.get("is_new"))),
+        states=tuple(_state(fact, rows[url_of(fact)]) for fact in facts if url_of(fact) in rows),
         section=clean_name(report.get("section")),
     )
 
@@ -344,7 +322,8 @@ def _signal(report: SpecialReport, rows: Mapping[str, Row]) -> Signal | None:
 def _state(fact: Mapping[str, Any], first: Row) -> ToldFigure:
     label, old, new = (clean_line(fact.get(name), LONGEST_NAME) for name in ("figure", "old", "new"))
     against = [
-        f"{each.get('sources')} say {clean_line(each.get('value'), LONGEST_NAME)}" for each in _objects(fact, "against")
+        f"{each.get('sources')} say {clean_line(each.get('value'), LONGEST_NAME)}"
+        for each in objects_in(fact, "against")
     ]
     papers = fact.get("sources")
     known = papers if isinstance(papers, int) else 0
@@ -356,19 +335,3 @@ def _signal_of_item(row: Row) -> Signal | None:
         return None
     words = "; ".join(read_change(line).words for line in row.verdict.changes)
     return Signal(row.verdict.event, row.time, words or row.title, "", (row.url,) if words else ())
-
-
-def _time(value: Mapping[str, Any]) -> float:
-    """Return when a report was made or a member seen, 0 if it does not say."""
-    with suppress(ValueError):
-        return parse_time(value.get("time"))
-    return 0.0
-
-
-def _objects(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    value = report.get(name)
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def _url(member: Mapping[str, Any]) -> str:
-    return clean_line(member.get("url"), LONGEST_URL)

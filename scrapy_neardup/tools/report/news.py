@@ -16,15 +16,13 @@ from scrapy_neardup.document import STATUSES
 from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.stories.summary import read_change
-from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, ToldFigure, on_one_site
-from scrapy_neardup.tools.report.rows import UNTAGGED, Row
+from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Matches, Period, ToldFigure, on_one_site
+from scrapy_neardup.tools.report.gathering import UNTAGGED, Row
 
 Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
 
 MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
-_MUCH = 0.05  # of a text
-_NO_FIGURE = rank_of("$")  # an event without figures is no less than one about money
 VERDICTS = (*STATUSES, UNTAGGED)
 
 
@@ -51,7 +49,7 @@ def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedSt
     return {story: told for story in stories if (told := story.within(period)) is not None}
 
 
-def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> PeriodNews:
+def news_of(period: Period, all_stories: Collection[FeedStory], matches: Matches) -> PeriodNews:
     """Return the news of a period. ``all_stories`` are as the period tells them.
 
     A story is listed once: as an event, or among the largest or the newest. Events and changed figures are complete.
@@ -62,7 +60,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     found = [row for row in members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
-    figures = {story: told_figures(story, links) for story in stories}
+    figures = {story: told_figures(story, matches) for story in stories}
     others = [story for story in several if not any(map(period.has, story.signals))]
     begun = filter(lambda story: story.is_begun, others[_MOST_LISTED:])
     newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
@@ -73,7 +71,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         "stories": len(several),  # of two items or more
         "begun": sum(story.is_begun for story in several),  # of these, those that began in this period
         **_counts_of(rows),
-        "by_source": _by_source(rows, links),
+        "by_source": _by_source(rows, matches),
         "events": _events(period, figures),
         "figures": _changed(period, figures),
         "largest": others[:_MOST_LISTED],
@@ -91,7 +89,7 @@ def _counts_of(rows: Sequence[Row]) -> dict[str, Any]:
         "dropped": sum(row.is_dropped for row in rows),
         "would_drop": sum(row.verdict.would_drop and not row.is_dropped for row in rows),
         # The largest share of its text that a drop loses, 0 if it is small.
-        "lost": max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
+        "lost": max((row.lost for row in rows if row.is_drop and row.lost > 0.05), default=0.0),
     }
 
 
@@ -106,7 +104,8 @@ def _events(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> li
     for story, told in figures.items():
         if times := [signal.time for signal in story.signals if period.has(signal)]:
             labels = {each.label for each in told} | {each.label for each in find_figures(story.headline)}
-            found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
+            # An event without figures is no less than one about money.
+            found[story] = min(map(rank_of, labels), default=rank_of("$")), -max(times)
     return sorted(found, key=found.__getitem__)
 
 
@@ -119,7 +118,7 @@ def _changed(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> l
     return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
-def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
+def told_figures(story: FeedStory, matches: Matches) -> list[ToldFigure]:
     """Return the figures whose values changed: what means most to people first, then in the order of their changes.
 
     If the story was an event, the ledger says what counts: its states take the place of what single items say.
@@ -130,7 +129,7 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
     says: dict[int, list[tuple[Subject, str]]] = {}  # what an item prints; a copy prints what its match prints
     for row in story.told:
         says[row.number] = []
-        if row.verdict.status == "duplicate" and (match := links.match(row)) is not None:
+        if row.verdict.status == "duplicate" and (match := matches[row.number]) is not None:
             says[row.number] += says.get(match.number, [])
         for change in map(read_change, row.verdict.changes):
             said = values.setdefault(change.subject, [change.old])
@@ -151,11 +150,13 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
     return sorted(figures, key=lambda figure: rank_of(figure.label))
 
 
-def _by_source(rows: Sequence[Row], links: Links) -> list[tuple[str, int, int, str]]:
+def _by_source(rows: Sequence[Row], matches: Matches) -> list[tuple[str, int, int, str]]:
     # Sources, with their items, those copied from other owners, and whom they copy most.
-    matches = ((row, links.match(row)) for row in rows if row.verdict.status in ("duplicate", "update") and row.source)
+    copies = (
+        (row, matches[row.number]) for row in rows if row.verdict.status in ("duplicate", "update") and row.source
+    )
     pairs = Counter(
-        (row.source, match.source) for row, match in matches if match and match.source and match.owner != row.owner
+        (row.source, match.source) for row, match in copies if match and match.source and match.owner != row.owner
     )
     copied: Counter[str] = Counter()
     mostly: dict[str, str] = {}
@@ -167,16 +168,12 @@ def _by_source(rows: Sequence[Row], links: Links) -> list[tuple[str, int, int, s
     return sorted(lines, key=lambda line: (-line[2], -line[1]))
 
 
-MOST_ITEMS = 20_000  # that a page lists
-
-_ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-
-
 def inert_json(value: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
-    return _UNSAFE.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return re.sub(
+        "[<>&\u2028\u2029\ud800-\udfff]",
+        lambda found: f"\\u{ord(found[0]):04x}",
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")),
     )
 
 
@@ -184,7 +181,7 @@ def size_of(value: object) -> int:
     return len(inert_json(value).encode())
 
 
-def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: int = MOST_ITEMS) -> list[FeedStory]:
+def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: int = 20_000) -> list[FeedStory]:
     """Return stories with about so many bytes, in their order, which is by size.
 
     Those with changed or dropped items come first, and then the others.
@@ -194,9 +191,10 @@ def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: in
         return not any(row.verdict.status == "update" or row.is_drop for row in story.members)
 
     ordered = sorted(stories, key=is_plain)
+    # An item and its part of a story take about 500 bytes besides its longest texts.
     items = accumulate(len(story.members) for story in ordered)
     sizes = accumulate(
-        sum(_ITEM + len(f"{row.url}{row.title}{row.verdict.changes}".encode()) for row in story.members)
+        sum(500 + len(f"{row.url}{row.title}{row.verdict.changes}".encode()) for row in story.members)
         for story in ordered
     )
     fitting = takewhile(lambda sums: sums[0] <= most_items and sums[1] <= most_bytes, zip(items, sizes, strict=True))
@@ -210,7 +208,7 @@ Telling = Mapping[FeedStory, FeedStory]  # the stories that a period tells of, e
 def items_and_stories(
     stories: Sequence[FeedStory],
     all_rows: Sequence[Row],
-    links: Links,
+    matches: Matches,
     tellings: Mapping[Period, Telling],
     all_news: Sequence[PeriodNews],
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[int, int]]:
@@ -219,7 +217,7 @@ def items_and_stories(
     Also return the positions of the items, by the numbers of their rows. ``all_news`` are those of the periods of
     ``tellings``.
     """
-    alone = on_one_site(all_rows, links)
+    alone = on_one_site(all_rows, matches)
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
     lists = {
@@ -227,13 +225,13 @@ def items_and_stories(
         "figures": [{story for story, _ in news["figures"]} for news in all_news],
     }
     return {
-        "items": [_item(row, places, links, is_alone=row.number in alone) for row in rows],
+        "items": [_item(row, places, matches, is_alone=row.number in alone) for row in rows],
         "stories": [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories],
     }, places
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, *, is_alone: bool) -> dict[str, Any]:
-    match = links.match(row)
+def _item(row: Row, places: Mapping[int, int], matches: Matches, *, is_alone: bool) -> dict[str, Any]:
+    match = matches[row.number]
     place = match and places.get(match.number)
     verdict = row.verdict
     found = {

@@ -6,6 +6,7 @@ The page has a Content-Security-Policy that allows its own scripts and styles by
 import base64
 import hashlib
 import math
+import re
 import time
 from collections.abc import Mapping
 from datetime import datetime, timezone, tzinfo
@@ -20,8 +21,16 @@ from scrapy_neardup.evidence.lead import find_lead, tells_headline
 from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.lab.feed import needed
-from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, add_reports, group_stories
-from scrapy_neardup.tools.report.gathering import Gathered
+from scrapy_neardup.tools.report.feed_stories import (
+    ALL,
+    FeedStory,
+    Matches,
+    Period,
+    add_reports,
+    group_stories,
+    matches_of,
+)
+from scrapy_neardup.tools.report.gathering import LONGEST_NAME, UNTAGGED, Gathered, Row, clean_line
 from scrapy_neardup.tools.report.news import (
     MOST_DAYS,
     VERDICTS,
@@ -38,30 +47,16 @@ from scrapy_neardup.tools.report.news import (
     tell,
     told_figures,
 )
-from scrapy_neardup.tools.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
-
 MOST_LISTED = 30  # events, and stories with changed figures; the others are counted
 
-_MOST_LIST = 17_000_000  # bytes of the list of items
-_MOST_TEXTS = 6_000  # read for the page
-_FRAME = 400_000  # bytes of the page without its data, at most
 _MOST_TOLLS = 3  # of an event
-_MOST_STEPS = 3  # of a story that are not folded
-_NEVER = 1e12  # Unix seconds
-_MOST_SOURCES = 100  # lines of a table
 _MOST_PROBLEMS = 20  # listed; the others are counted
-_MOST_LEADS = 20  # members in which a lead is looked for
 
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
-
-_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "page")
-
-_WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 
 
 class Note(NamedTuple):
@@ -83,29 +78,31 @@ def build_report(
     gathered: Gathered,
     title: str = "",
     since: Period | None = None,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = 24_000_000,
     most_listed: int = MOST_LISTED,
 ) -> Built:
     """Return the page. If there is too much for one page, the page says what it left out.
 
-    The page opens with the news of ``since``.
+    The list of items comes first, and texts fill the rest of ``most_bytes``. The page opens with the news of ``since``.
     """
     settings = gathered.settings
     preset = settings.resolved_preset()
-    links, stories = stories_of(gathered)
+    matches, stories = stories_of(gathered)
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
-    all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
+    all_news = [news_of(period, told.values(), matches) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each["period"] == ALL)
-    room = most_bytes - _FRAME
-    chosen = choose_stories(stories, min(_MOST_LIST, room))
-    payload, places = items_and_stories(chosen, gathered.rows, links, tellings, all_news)
+    room = most_bytes - 400_000  # which the page without its data takes at most
+    chosen = choose_stories(stories, min(17_000_000, room))
+    payload, places = items_and_stories(chosen, gathered.rows, matches, tellings, all_news)
     # Those of the largest stories first. The text of a story's only item can be compared with nothing.
     members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
-    wanted = list(islice(members, _MOST_TEXTS))
+    wanted = list(islice(members, 6_000))
     texts = gathered.texts(set(wanted))
     shown = fitting_texts(wanted, texts, places, room - size_of(payload))
     notes = notes_of(gathered, len(places), has_texts=bool(texts))
-    own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
+    own = "\n".join(
+        _read("static", f"{name}.js") for name in "data elements differences compare stories drops page".split()
+    )
     # The scripts of the report are one, in a scope of its own.
     scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
     styles = _read("static", "report.css")
@@ -117,8 +114,8 @@ def build_report(
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
-        # When each period begins and ends; True for the whole time.
-        "periods": [each == ALL or (each.start, min(each.end, _NEVER)) for each in tellings],
+        # When each period begins and ends; True for the whole time. JSON has no infinity.
+        "periods": [each == ALL or (each.start, min(each.end, 1e12)) for each in tellings],
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
     policy = (
@@ -133,7 +130,7 @@ def build_report(
             all_news=all_news,
             whole=news,
             span=span,
-            figures_of=lambda story: told_figures(story, links),
+            figures_of=lambda story: told_figures(story, matches),
             most_tolls=_MOST_TOLLS,
             most_days=MOST_DAYS,
             day_count=len(days_of(stories, settings.zone)),
@@ -142,7 +139,7 @@ def build_report(
             notes=notes,
             places=places,
             drop_share=settings.drop_share,
-            most_sources=_MOST_SOURCES,
+            most_sources=100,
             feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
             policy=policy,
             styles=styles,
@@ -164,7 +161,7 @@ def build_digest(
 ) -> bytes:
     """Return the news since a time, or else of the last 24 hours, as one e-mail of plain text."""
     zone = gathered.settings.zone
-    links, stories = stories_of(gathered)
+    matches, stories = stories_of(gathered)
     now = now or time.time()
     day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
     span = span_of(gathered.rows)
@@ -172,7 +169,7 @@ def build_digest(
     period = since or Period(day, now - DAY if span else -math.inf)
     message = EmailMessage(policy=default_policy)
     message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
-    news = news_of(period, tell(period, stories).values(), links)
+    news = news_of(period, tell(period, stories).values(), matches)
     template = load_templates(zone).get_template("digest.txt.j2")
     # The line of an event tells the figures of its last alert, if this had any.
     told = {story for story in news["events"][:most_listed] if story.last_update and story.last_update.pages}
@@ -194,16 +191,16 @@ def build_digest(
 
 
 def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
-    rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
+    rows = (row for row in story.told[::-1][:20] if row.number in texts)
     leads = (find_lead(row.title, texts[row.number]) for row in rows)
     return story.lead or next((each for each in leads if tells_headline(story.headline, each)), "")
 
 
-def stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
-    links = Links(gathered.rows)
-    stories = group_stories(gathered.rows, links)
+def stories_of(gathered: Gathered) -> tuple[Matches, list[FeedStory]]:
+    matches = matches_of(gathered.rows)
+    stories = group_stories(gathered.rows, matches)
     add_reports(gathered.events, stories)
-    return links, stories
+    return matches, stories
 
 
 def _hash(content: str) -> str:
@@ -232,9 +229,10 @@ def load_templates(zone: tzinfo) -> "Environment":
         percent=lambda share: f"{share:.0%}",
         iso=lambda second: _moment(timezone.utc, second, "%Y-%m-%dT%H:%M:%SZ"),
         moment=partial(_moment, zone),
-        address=web_address,
+        # The url if a browser may follow it, "" for ``javascript:`` and everything else that is no web page.
+        address=lambda url: url if re.match("https?://", url, re.IGNORECASE) else "",
     )
-    environment.globals.update(counted=counted, zone=zone, most_steps=_MOST_STEPS)
+    environment.globals.update(counted=counted, zone=zone, most_steps=3)
     return environment
 
 
@@ -253,7 +251,8 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
     problems = gathered.problems
     unlisted = len(problems) - _MOST_PROBLEMS
-    wanting = [row for row in rows if row.verdict.reason not in _WITHOUT_DOCUMENT]
+    # Items with these reasons are not recorded.
+    wanting = [row for row in rows if row.verdict.reason not in ("no-text", "extraction-failed", "internal-error")]
     without_document = sum(row.document < 0 for row in wanting if gathered.documents)
     untagged = sum(row.verdict.status == UNTAGGED for row in rows)
     without_time = sum(row.time is None for row in rows)

@@ -293,7 +293,10 @@ def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged"),
+        (
+            ["--label", "topic"],
+            "the label 'topic' must be a text or a whole number, not None; --label names another key",
+        ),
         (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
         (["-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'], 'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be'),
         (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
@@ -334,7 +337,7 @@ def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("gone.html", "there is no such file"),
-        ("gold.jsonl", "name one, as gold.jsonl#ferry0"),
+        ("gold.jsonl", "name one, as gold.jsonl#ID"),
         ("gold.jsonl#nobody", "no line has the id 'nobody'"),
     ],
 )

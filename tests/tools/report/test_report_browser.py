@@ -14,9 +14,8 @@ from report_items import JudgedSite, item
 from scrapy_neardup.evidence.news import LONGEST_NEWS
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.feed_stories import Period
-from scrapy_neardup.tools.report.gathering import gather
+from scrapy_neardup.tools.report.gathering import clean_line, gather
 from scrapy_neardup.tools.report.page import build_report
-from scrapy_neardup.tools.report.rows import clean_line
 
 WriteReport = Callable[..., Path]
 PARTS = ("news", "stories", "drops", "numbers")

@@ -16,7 +16,7 @@ from report_items import FERRY, JudgedSite, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report.feed_stories import Links, group_stories, on_one_site
+from scrapy_neardup.tools.report.feed_stories import group_stories, matches_of, on_one_site
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.news import choose_stories, inert_json
 from scrapy_neardup.tools.report.page import Built, build_report
@@ -175,9 +175,9 @@ def test_a_match_is_the_latest_visit_before(tmp_path: Path) -> None:
     same = item()["url"]
     items = [item(), item(1, "update", url=same), item(2, "duplicate"), item(3, "update", url=same)]
     rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
-    links = Links(rows)
-    assert links.match(rows[2]) == rows[1]
-    assert links.match(rows[3]) == rows[1]
+    matches = matches_of(rows)
+    assert matches[2] == rows[1]
+    assert matches[3] == rows[1]
 
 
 def test_an_article_on_one_site_is_one_that_no_other_source_copies(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_an_article_on_one_site_is_one_that_no_other_source_copies(tmp_path: Pat
         item(9, url=""),
     ]
     found = gather([feed_of(rows, tmp_path)], NearDupSettings()).rows
-    assert on_one_site(found, Links(found)) == {2, 3, 4}
+    assert on_one_site(found, matches_of(found)) == {2, 3, 4}
 
 
 def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
         item(4, neardup_story="c" * 16),
     ]
     rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
-    stories = group_stories(rows, Links(rows))
+    stories = group_stories(rows, matches_of(rows))
     assert [[row.number for row in story.members] for story in stories] == [[0, 1, 2, 3], [4]]
     assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
 
@@ -248,14 +248,14 @@ def test_a_page_lists_what_changed_then_the_largest_stories_and_then_the_newest(
     plain = [item(n, neardup_story=f"{n:016x}") for n in range(1, 9)]
     large = [item(30 + n, "related", neardup_story="e" * 16, published=1_600_000_000) for n in range(10)]
     rows = gather([feed_of([*plain, *large], tmp_path)], NearDupSettings()).rows
-    stories = group_stories(rows, Links(rows))
+    stories = group_stories(rows, matches_of(rows))
     chosen = choose_stories(stories, 1_000_000, 13)
     assert [len(story.members) for story in chosen] == [10, 1, 1, 1]
     assert [story.headline[-1] for story in chosen[1:]] == ["8", "7", "6"]
     assert choose_stories(stories, 1_000_000) == stories
     changed = item(20, neardup_story="f" * 16, published=1_600_000_000), item(21, "update", neardup_story="f" * 16)
     rows = gather([feed_of([*plain, *large, *changed], tmp_path)], NearDupSettings()).rows
-    (first,) = choose_stories(group_stories(rows, Links(rows)), 1_000_000, 2)
+    (first,) = choose_stories(group_stories(rows, matches_of(rows)), 1_000_000, 2)
     assert len(first.members) == 2, "what has changed comes before all others"
 
 
