@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup.content.head import PageHead, language_code
 from scrapy_neardup.crawl.component import Component, adapter_of, tags_of
-from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
+from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.document import HOUR, Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL
@@ -91,6 +92,13 @@ class NearDupPipeline(Component):
         self._freeze()
         try:
             await self.detector.open()
+            feed = overwritten_feed(self.crawler.settings)
+            if self._drops and feed and await self.detector.index.documents.are_any(int(time.time())):
+                logger.warning(
+                    "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
+                    " what is new. To keep its items, append with -o",
+                    feed,
+                )
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")

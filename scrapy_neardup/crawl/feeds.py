@@ -151,6 +151,15 @@ def _without_login(error: Exception) -> str:
     return re.sub(r"//[^/\s]*@", "//***@", explain_failure(error))
 
 
+def overwritten_feed(settings: BaseSettings) -> str:
+    """Return the path of a local feed with items that this crawl replaces, as -O does; "" if there is none."""
+    for uri, options in settings.getdict("FEEDS").items():
+        path = Path(str(uri).removeprefix("file://"))
+        if options.get("overwrite") and path.is_file() and path.stat().st_size:
+            return str(path)
+    return ""
+
+
 def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
     """Return the class of the storage of a feed.
 

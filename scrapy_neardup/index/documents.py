@@ -97,6 +97,11 @@ class Documents(Part):
     # What people ask for
 
     @reads
+    async def are_any(self, client: Client, second: int) -> bool:
+        """Return whether the window around a second has a document. This is much cheaper than a summary."""
+        return any(await answers(client, [Call("HLEN", name) for name in self.layout.slices(second)]))
+
+    @reads
     async def records_of(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, Record]:
         """Return the records of documents, without those that are gone or withdrawn."""
         calls = calls_by_slice(self.layout.records, keys)

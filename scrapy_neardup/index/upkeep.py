@@ -31,6 +31,7 @@ class StoreSummary:
     events: int = 0  # that have not ended
     waiting: int = 0  # events on their way, counted for each receiver
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
+    namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
 
     @property
     def documents(self) -> int:
@@ -45,6 +46,10 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
     texts = await _counts_per_slice(client, own, "texts")
     counters = await stories.counters_of(client, (bytes.fromhex(each.detail) for each in own if each.kind == "story"))
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
+    namespaces = set[str]()
+    if not documents:
+        everything = map(KeyName.of, await client.names("{neardup:"))
+        namespaces = {each.namespace for each in everything if each.kind == "records"} - {layout.namespace}
     return StoreSummary(
         location=partition.store.location,
         namespace=layout.namespace,
@@ -56,6 +61,7 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
         events=cast("int", events),
         waiting=cast("int", waiting),
         other_configs=tuple(sorted({each.config for each in names} - {layout.config})),
+        namespaces=tuple(sorted(namespaces)),
     )
 
 

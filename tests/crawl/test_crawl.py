@@ -296,6 +296,7 @@ def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Pro
     assert project.crawl(ITEM_A_PAGE, urls=urls).hints == {}
     again = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
     assert again.hints == {"only-revisits": 5}
+    assert again.lines("WARNING", "items.jsonl is overwritten (-O)", "append with -o")
     assert "empty the window with `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name" in " ".join(
         block(again.log).split()
     )

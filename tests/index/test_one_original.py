@@ -70,3 +70,11 @@ async def test_two_versions_never_read_each_others_records(
             assert news.config in " ".join(olds.other_configs)
             assert await new.index.purge(Selection()) == 5
             assert (await old.index.summary()).documents == 0
+
+
+@pytest.mark.every_store
+async def test_every_store_knows_its_other_namespaces(shared_url: str, namespace: str) -> None:
+    async with opened("news", shared_url, namespace) as checker:
+        await statuses(checker, "https://a.example/")
+    async with opened("news", shared_url, f"{namespace}-mistyped") as mistyped:
+        assert namespace in (await mistyped.index.summary()).namespaces

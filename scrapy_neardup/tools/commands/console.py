@@ -170,14 +170,16 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
 
 
 def _line(path: Path, wanted: str) -> RecordedDocument:
+    known = "no line has an id"
     for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
-    raise InputError(f"{path}: no line has the id {wanted!r}")
+        known = f"line {entry.line} has the id {str(entry.id)!r}"
+    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:
-    """Say on standard error if the window is empty. Its namespace may be mistyped."""
+    """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
     summary = summary or await detector.index.summary()
     if summary.documents:
         return
@@ -187,6 +189,8 @@ async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | N
             " It has documents of other configurations: were they crawled with the same preset and settings, and the"
             " same version of the extractor?"
         )
+    elif summary.namespaces:
+        message += f" This store has the namespaces {', '.join(summary.namespaces)}."
     print_error(message)
 
 

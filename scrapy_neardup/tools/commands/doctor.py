@@ -11,7 +11,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
-from scrapy_neardup.addon import Addon, checked_settings
+from scrapy_neardup.addon import ITEMS_AT_ONCE, Addon, checked_settings
 from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import embedding_of
@@ -142,7 +142,12 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
             f"TWISTED_REACTOR = {reactor!r}: no item is judged",
             "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default",
         )
-    return Check("add-on", "these settings turn the plugin on")
+    if has_add_on:
+        settings = settings.copy()
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
+    return Check(
+        "add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {settings.getint('CONCURRENT_ITEMS')}"
+    )
 
 
 async def _check_store(settings: NearDupSettings) -> list[Check]:

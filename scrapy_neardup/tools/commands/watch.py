@@ -205,7 +205,7 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
         for number, count in summary.documents_per_slice.items()
     }
     shown = {**asdict(summary), "documents": summary.documents, **summary.store.facts}
-    for name in ("documents_per_slice", "store"):
+    for name in ("documents_per_slice", "store", "namespaces"):
         del shown[name]
     if options.json:
         print_json(

@@ -50,7 +50,7 @@ def test_a_healthy_project_is_ok(project: Project) -> None:
         ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
         (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
         ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"write {ADDON_LINE} into"),
-        ("NEARDUP_WINDOW=86400", "ok", "turn the plugin on", ""),
+        ("NEARDUP_WINDOW=86400", "ok", "turn the plugin on, with CONCURRENT_ITEMS = 8", ""),
     ],
 )
 def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: str, mend: str) -> None:
