@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.page_lines import (
 )
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
-from scrapy_neardup.evidence.tokens import FIRM, FUNCTION_WORDS, Token, signs_of, tokens_of
+from scrapy_neardup.evidence.tokens import FIRM, Token, signs_of, tokens_of
 from scrapy_neardup.evidence.value_words import differing, said_in
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.sentences import Printed, read_sentences
@@ -302,8 +302,8 @@ def _partners(
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:
     """Return what differs if all places are seen together: "opens to guests tomorrow", "opens today to guests"."""
-    gone = [each for place in places for each in place.gone if each.text not in FUNCTION_WORDS]
-    came = [each for place in places for each in place.came if each.text not in FUNCTION_WORDS]
+    gone = [*chain.from_iterable(each.gone for each in places)]
+    came = [*chain.from_iterable(each.came for each in places)]
     if not differing(said_in(gone, ""), said_in(came, "")):
         return []
     return [Difference("word", printed_words(gone), printed_words(came), is_alone=True)]

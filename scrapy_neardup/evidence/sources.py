@@ -6,40 +6,38 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from ipaddress import IPv4Address, IPv6Address, ip_network
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
-
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
-
+_LONGEST_HOST = 253  # characters of a name that a server can have
+_REMEMBERED_URLS = 4096
+_LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
 
 # Domains under which strangers publish, and that the list of public suffixes lacks.
 _PLATFORMS = frozenset(
     {"beehiiv.com", "ghost.io", "livejournal.com", "medium.com", "substack.com", "tumblr.com", "wordpress.com"}
 )
 
-
+# The owner of all hosts without a dot: only the network of the crawl knows them.
+LOCAL = "localhost"
 _OF_ALL_COUNTRIES = frozenset("ai cc co eu fm io la me su to tv ws".split())  # in these anybody has a domain
 _NO_LETTER = re.compile(r"[\W_]+")
-
+# of the name of a publisher
+_FEWEST_WORDS = 2
+_MOST_WORDS = 5
 _NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
-    """Cache the answers of a function for the last few thousand urls, except long ones.
-
-    Each cache takes 3 MB at most, 20 MB if no url is ASCII.
-    """
-    of_short = lru_cache(maxsize=4096)(function)
+    """Cache the answers of a function for the last few thousand urls, except long ones."""
+    of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
 
     @wraps(function)
     def of_any(url: str) -> str:
-        return of_short(url) if len(url) <= 300 else function(url)
+        return of_short(url) if len(url) <= _LONGEST_REMEMBERED else function(url)
 
     return of_any
 
@@ -57,15 +55,16 @@ def source_of(url: str) -> str:
 def _publisher(host: str) -> str:
     if not host:
         return ""
-    found = _suffixes()(host)
-    domain = found.top_domain_under_public_suffix
+    registries, with_platforms = _suffixes()
+    domain = _domain_below(host, with_platforms)
     if domain in _PLATFORMS:
         name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
         return domain if name in ("", "www") else f"{name}.{domain}"
     if domain or _address(host):
         return domain or host
-    if found.is_private:  # the page is one of the platform itself
-        return found.suffix
+    suffix = _suffix_of(host, with_platforms)
+    if suffix != _suffix_of(host, registries):  # the page is one of the platform itself
+        return suffix
     # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
 
@@ -75,26 +74,25 @@ def platform_of(source: str) -> str:
     """Return who runs a source if nobody says so, which is most often the source itself.
 
     It is the registrable domain above a source on a platform (``blogspot.com``), the network of an address
-    (``203.0.113.0/24``), and ``localhost`` for a host without a dot.
+    (``203.0.113.0/24``), and ``LOCAL`` for a host without a dot.
     """
     if address := _address(source):
         return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
-    if source and "." not in source:  # only the network of the crawl knows such hosts
-        return "localhost"
-    found = _suffixes()(source, include_psl_private_domains=False)
-    return found.top_domain_under_public_suffix or source
+    if source and "." not in source:
+        return LOCAL
+    return _domain_below(source, _suffixes()[0]) or source
 
 
 def publisher_of(source: str, given: str, named: str) -> str:
     """Return who publishes a document of a source: a domain, or the letters of a name. Return "" if nobody says so.
 
     ``given`` is what the feed says: a name, a domain or a url. ``named`` is the name on the page. It counts if its
-    first words, two to five, are the name of the domain: Business Insider Australia on ``businessinsider.com.au``.
+    first words, two or more, are the name of the domain: Business Insider Australia on ``businessinsider.com.au``.
     """
     if "." in given and len(given.split()) == 1:
         return source_of(given) or source_of(_as_url(given))
-    words = [_NO_LETTER.sub("", each) for each in named.casefold().split()[:5]]
-    brands = ("".join(words[:count]) for count in range(2, len(words) + 1))
+    words = [_NO_LETTER.sub("", each) for each in named.casefold().split()[:_MOST_WORDS]]
+    brands = ("".join(words[:count]) for count in range(_FEWEST_WORDS, len(words) + 1))
     label = _NO_LETTER.sub("", source.partition(".")[0])
     return _NO_LETTER.sub("", given.casefold()) or next((each for each in brands if each == label), "")
 
@@ -121,7 +119,7 @@ def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
     domain = source_of(name if "://" in name else _as_url(name))
     is_name = "." in domain or ":" in domain or domain == "localhost"
-    if not is_name or _suffixes()(domain).registry_suffix == domain:
+    if not is_name or _suffix_of(domain, _suffixes()[0]) == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
@@ -141,7 +139,7 @@ def host_of(url: str) -> str:
 def ascii_host(parts: SplitResult) -> str:
     """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
     host = parts.hostname or ""
-    if not host.isascii() and len(host) <= 253:  # longer names have no server
+    if not host.isascii() and len(host) <= _LONGEST_HOST:
         with suppress(UnicodeError):  # no server can have this name
             host = host.encode("idna").decode("ascii")
     host = host.rstrip(".")
@@ -160,8 +158,42 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 @cache
-def _suffixes() -> "TLDExtract":
-    from tldextract import TLDExtract  # it takes 70 ms, and most parts of the package need no source
+def _suffixes() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the public suffixes of registries, and these with the suffixes of platforms.
+
+    ``TLDExtract`` makes 17,000 objects of them. That takes 50 ms, and every full garbage collection visits them.
+    """
+    from tldextract.cache import DiskCache
+    from tldextract.suffix_list import get_suffix_lists
 
     # The list that ships with the package: no download, no cache folder.
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+    registries, platforms = get_suffix_lists(DiskCache(None), (), None, fallback_to_snapshot=True)
+    return frozenset(registries), frozenset(registries + platforms)
+
+
+def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
+    """Return the public suffix of a host, "" if none is known. See https://github.com/publicsuffix/list/wiki/Format."""
+    name = host
+    if "xn--" in host:
+        name = ".".join(map(_decoded, host.split(".")))
+    while name:
+        parent = name.partition(".")[2]
+        is_exception = f"!{name}" in suffixes
+        if is_exception or name in suffixes or f"*.{parent}" in suffixes:
+            labels = (parent if is_exception else name).count(".") + 1
+            return ".".join(host.split(".")[-labels:])
+        name = parent
+    return ""
+
+
+def _decoded(label: str) -> str:
+    with suppress(UnicodeError):  # newer names, as "straße" is one, are in no suffix
+        return label.encode("ascii").decode("idna")
+    return label
+
+
+def _domain_below(host: str, suffixes: frozenset[str]) -> str:
+    """Return the public suffix of a host with the label before it, "" if the host has no suffix or no such label."""
+    suffix = _suffix_of(host, suffixes)
+    label = host.removesuffix(suffix).removesuffix(".").rpartition(".")[2]
+    return (suffix and label) and f"{label}.{suffix}"

@@ -226,14 +226,17 @@ def _note_figures(
     tolls = tolls_of(text.title, text.text, member.language)
     note(ledger, tolls, owner, bytes.fromhex(member.id), time)
     begins = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
-    told_before = _TOLD_BEFORE.findall(begins.casefold())
-    harmed = [each for each in tolls if each.kind in PEOPLE_HARMED and f"{each.low:.0f}" not in told_before]
-    # "100 people feared dead" begins with harm, if a number of dead is told below
+    harmed = [each for each in tolls if each.kind in PEOPLE_HARMED]
+    # "100 people feared dead" begins with harm, if a number of people is told below
     fears = harm_of_head(text.title, "", member.language) if harmed else []
-    if any(kind in PEOPLE_HARMED and str(value) not in told_before for kind, value in fears) or any(
-        each.text[:_OPENING] in begins for each in harmed
+    if any(kind in PEOPLE_HARMED and not _is_told_before(value, text.title) for kind, value in fears) or any(
+        each.text[:_OPENING] in begins and not _is_told_before(int(each.low), each.text) for each in harmed
     ):
         counters.levels |= HARM
+
+
+def _is_told_before(value: int, sentence: str) -> bool:
+    return str(value) in _TOLD_BEFORE.findall(sentence.casefold())
 
 
 def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counted: bool) -> None:

@@ -18,6 +18,9 @@ TRANSLATIONS: Sequence[Guard] = (guards.translation,)
 PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
 
 
+# Asked of all copies, also of proven ones: if one applies, the documents are only related. Empty now.
+RELATED_ONLY: Sequence[Guard] = ()
+
 # If one applies to a copy that would be dropped, or to an earlier version at its url, the copy is kept.
 NOT_DROPPED: Sequence[Guard] = (
     guards.variant_came_first,
@@ -59,6 +62,8 @@ def compare(pair: Pair, system: System) -> Match:
         match.topic_score = guards.foreign_score(pair)
     if match.relation != "none" and trace.applies(system.no_match, pair):
         match.relation = "none"
+    if match.relation == "copy" and trace.applies(RELATED_ONLY, pair):
+        match.relation = "related"
     return match
 
 

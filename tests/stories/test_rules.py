@@ -100,7 +100,8 @@ async def test_how_many_papers_print_in_a_language_decides_how_many_are_a_burst(
     ("domains", "begins", "breaks"),
     [("de", "", 8), ("at de", "", 5), ("com de", "", 5), ("de com de", "", 8), ("de", "3 people were killed.", 3),
      ("de", "The 6 people on board were killed when a plane crashed.", 3), ("de", "A quake of magnitude 6.9 hit.", 5),
-     ("de", "He said the 6 deaths caused by the fires were a judgement.", 8)],
+     ("de", "He said the 6 deaths caused by the fires were a judgement.", 8),
+     ("de", "Six people were killed on Monday. The 6 deaths were the first this year.", 3)],
 )  # fmt: skip
 async def test_news_of_one_country_needs_many_of_its_papers_unless_people_were_harmed(
     domains: str, begins: str, breaks: int

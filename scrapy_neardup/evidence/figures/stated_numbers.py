@@ -47,8 +47,9 @@ _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.
 _LONG = 5  # letters of a word that is no small word
 _TAKEN = (FigureKind.HOSPITALISED, FigureKind.EVACUATED, FigureKind.RESCUED)  # also bodies are
 _TAKEN_APART = frozenset((0, PEOPLE, FigureKind.INJURED, FigureKind.HOSPITALISED))
-_TOGETHER = {FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING}
-_JOINING = WORDS["and"] | WORDS["or"]
+_OF_ONE_NUMBER = {FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING}
+_AND_OR = WORDS["and"] | WORDS["or"]
+_ENDS_OF_CLAUSE = {LINE_END, COMMA, ""}
 _MARKS = re.compile("|".join(MARKS))
 _ADDING = (WORDS["adding ahead"] | WORDS["adding behind"]) - WORDS["or"]
 _BORDERS = frozenset((LINE_END, FIGURE, *MARKS)) - {"xxone"}
@@ -188,31 +189,32 @@ def counted_together(words: Sequence[str], placed: Sequence[Placed]) -> list[Pla
     ends = [*(place for place, _ in told[2:]), len(words)]
     figures = []
     for (one, kind), (other, next_kind), end in zip(told, told[1:], ends, strict=False):
-        if kind != next_kind and {kind, next_kind} <= _TOGETHER and _are_joined(words, one, other):
+        if kind != next_kind and {kind, next_kind} <= _OF_ONE_NUMBER and _are_joined(words, one, other):
             figures += _only_figure(words, placed, one, other, end)
     return figures
 
 
 def _are_joined(words: Sequence[str], one: int, other: int) -> bool:
-    """Decide whether only "and" or "or" is between two words, and the second one begins no other clause."""
-    between = [word for word in words[one + 1 : other] if len(word) > 2 or word in _JOINING or word.isdigit()]
+    """Decide whether only "and" or "or" is between two words. In Arabic it is written with the second word."""
+    between = [word for word in words[one + 1 : other] if len(word) > 2 or word in _AND_OR or word.isdigit()]
     if is_next(words[other]):
         return not between
-    return len(between) == 1 and between[0] in _JOINING
+    return len(between) == 1 and between[0] in _AND_OR
 
 
 def _only_figure(words: Sequence[str], placed: Sequence[Placed], one: int, other: int, end: int) -> list[Placed]:
-    """Return the number on one side of two joined words, if there is none on the other side.
+    """Return the number that two joined words share: behind them, or before them if their clause ends there.
 
-    In Arabic it is behind them: "five were killed and injured two" counts each of them.
+    Not in "12 dead and injured taken to hospital", and not if another word of harm follows the number.
     """
-    with_and = is_next(words[other])
-    ahead = [each for each in placed if 0 <= one - each.end <= (_REACH if with_and else _NEAR)]
-    behind = [each for each in placed if other < each.first < min(end, other + (_NEAR if with_and else _REACH))]
-    if ahead and (behind or with_and or words[other + 1] in PERSONS):  # "four died and injured passengers were"
+    in_one_word = is_next(words[other])
+    ahead = [each for each in placed if 0 <= one - each.end <= (_REACH if in_one_word else _NEAR)]
+    behind = [each for each in placed if other < each.first <= min(end, other + (_NEAR if in_one_word else _REACH))]
+    if ahead and (behind or in_one_word or words[other + 1] not in _ENDS_OF_CLAUSE):
         return []
-    figures = [each for each in (*ahead, *behind) if each.mark not in MARKS]
-    return figures if len(figures) == 1 else []
+    if behind and end - behind[0].end <= _NEAR and end < len(words):
+        return []
+    return [each for each in (*ahead, *behind) if each.mark not in MARKS and each.figure.value != "1"][:1]
 
 
 def _are_of_hospitals(one: Placed, other: Placed, between: Sequence[str], behind: Sequence[str]) -> bool:

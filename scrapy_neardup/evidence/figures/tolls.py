@@ -71,7 +71,7 @@ _DAY = re.compile("[0-3]?[0-9](?![.,]?[0-9])")
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][0-9])")
 _RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
-_FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)")
+_FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)|(?<=உயிரிழ)ந்திருக்கலா[^ ]*")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
 _MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
@@ -146,8 +146,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             break  # most articles tell no harm, and the rest of them is not read
         context = f"{before.folded} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
         before = sentence
-        # "40 feared dead" is no toll, but tells the event
-        for toll in _tolls_in(sentence, context, cues, with_fears=of_people):
+        for toll in _tolls_in(sentence, context, cues):
             told = _corrected(told, toll, is_lead=sentence is lead)
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
@@ -183,6 +182,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     """
     if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()))):
         return []
+    # "40 feared dead" is no toll, but tells the event
     head = _FEARED.sub("", with_scales(fold(f"{title}\n{text[:_LONGEST]}")).casefold())
     found = _tolls([(line, line) for line in _LINES.split(head)], head, language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
@@ -294,7 +294,7 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     )
 
 
-def _tolls_in(sentence: _Sentence, context: str, cues: Cues, *, with_fears: bool) -> Iterator[Toll]:
+def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     kinds = set[int]()  # of the figures before
     start: Placed | None = None
     is_news = True
@@ -316,8 +316,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues, *, with_fears: bool
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
         is_sure = cues["unsure"].search(cues["own"].sub(r"\1", said)) is None
-        is_told = is_news & (is_sure | with_fears)
-        if is_told and not is_part and _is_meant(kind, sentence, context, cues):
+        if is_news and is_sure and not is_part and _is_meant(kind, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(
                 kind,
