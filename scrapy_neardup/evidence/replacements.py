@@ -14,6 +14,7 @@ from scrapy_neardup.evidence.tokens import (
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
     INDEFINITE,
+    QUALIFIERS,
     SAY_NOTHING,
     Token,
     TokenKind,
@@ -34,6 +35,7 @@ _SHARES = {
     "1/5": "fifth",
     "20%": "fifth",
 }
+_LIKE_ABOUT = ABOUT - QUALIFIERS  # not "only"
 _MOST_PARTS = 6  # words that are written as one
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
@@ -134,10 +136,10 @@ def _is_day(place: Place, gone: Sequence[Token], came: Sequence[Token]) -> bool:
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
     is_beside_number = any(place.numbers) or (bool(olds) and bool(news))  # not "almost killed", "killed"
-    are_hedges = is_beside_number and ABOUT.issuperset(each.text for each in (*olds, *news))
+    are_hedges = is_beside_number and _LIKE_ABOUT.issuperset(each.text for each in (*olds, *news))
     are_hedges |= bool(news) and INDEFINITE.issuperset(each.text for each in news)
     words = [[each.text for each in side] for side in (olds, news)]
-    are_one = are_synonyms(*words) or ABOUT.issuperset(map("".join, words))
+    are_one = are_synonyms(*words) or _LIKE_ABOUT.issuperset(map("".join, words))
     is_source = place.before is None or place.before.text in SAY_NOTHING
     return are_hedges or are_one or (is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds))
 
