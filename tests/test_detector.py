@@ -329,3 +329,25 @@ async def test_the_clock_of_a_source_is_wrong_for_all_processes_once_it_gives_a_
     assert await printed(START + 7200, "b") == (START, True)
     assert await printed(START - 3600, "b") == (START, True)
     assert await printed(START - 1800, "a") == (START - 1800, False)
+
+
+MATCH = (
+    "United beat Rovers on Saturday at the old ground by the river in front of nine thousand people. Abara scored twice"
+    " before the break and Lund added a third goal. Rovers stay in third place before the derby next week."
+)
+
+
+@pytest.mark.parametrize(
+    ("title", "line", "page", "expected"),
+    [("Abara double sinks Rovers", "", "d", ("duplicate", True)),
+     ("Rovers beaten by United", "He died in his cell.", "a", ("update", False))],
+)  # fmt: skip
+async def test_a_document_is_compared_with_the_one_that_has_its_title_and_its_last_line(
+    title: str, line: str, page: str, expected: tuple[str, bool]
+) -> None:
+    pages = [("a", "Rovers beaten by United", ""), ("b", "Abara double sinks Rovers", ""), (page, title, line)]
+    async with opened(store="memory://", action="drop") as room:
+        for number, (site, headline, last) in enumerate(pages):
+            more = {"url": f"https://www.{site}.example/match", "title": headline, "text": f"{MATCH}\n{last}"}
+            verdict = await room.publish("match", site, number * MINUTE, **more)
+    assert (verdict.status, verdict.would_drop) == expected

@@ -121,12 +121,13 @@ class Match:
         return self.pair.key.hex()
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool, bool]:
+    def rank(self) -> tuple[bool, ...]:
         """Return the key by which candidates are sorted before they are sorted by ``nearness``, the best first."""
         pair = self.pair
         return (
             not pair.same_text,  # the same text first
             not pair.same_page,  # then the page itself, unchanged or changed
+            not pair.same_content,  # then the same title
             not pair.is_wall,  # then a wall: it decides before an article with this text
             self.related,  # copies before related texts
             self.topic_score > 0,  # those before texts that only share the topic

@@ -226,10 +226,10 @@ class Pair:
 
         Without texts it is rewritten if its earlier version holds too little of it.
         """
-        if not self.same_page or self.same_text:
+        if not self.same_page or self.same_content:
             return False
         if self.comparison is None:
-            return self.share < REWRITTEN_SHARE
+            return not self.same_text and self.share < REWRITTEN_SHARE
         return self.comparison.first_new_statement is not None
 
     @property
