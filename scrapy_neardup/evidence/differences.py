@@ -92,7 +92,6 @@ class Comparison:
             new, old, {each.partner: each.text for each in sorted(self._aligned, key=attrgetter("held"))}
         )
         self._compared: dict[int, Sentence] = {}  # those that were asked for
-        self._strictly: dict[int, Sentence] = {}  # those that were compared as if each were the only one reworded
         body = olds[bool(old.title) :]
         self.old_words = sum(len(each.tokens) for each in body)
         # The share of the first two sentences of the old text that the new one holds.
@@ -100,17 +99,12 @@ class Comparison:
 
     def _at(self, number: int) -> Sentence:
         if number not in self._compared:
-            found = self._strict(number) if self._has_one_edit else self._compare(number, is_only=False)
+            found = self._compare(number, is_only=self._has_one_edit)
             left = (each for each in found.differences if each.new or not self._known.still_has(each.old))
             self._compared[number] = found._replace(differences=tuple(left))
         return self._compared[number]
 
-    def _strict(self, number: int) -> Sentence:
-        if number not in self._strictly:
-            self._strictly[number] = self._compare(number, is_only=True)
-        return self._strictly[number]
-
-    def _compare(self, number: int, *, is_only: bool) -> Sentence:
+    def _compare(self, number: int, *, is_only: bool, reads_first: bool = False) -> Sentence:
         each = self._aligned[number]
         is_title = self._has_title and number == 0
         above = self._read[max(0, number - 1)]
@@ -121,7 +115,7 @@ class Comparison:
             return Sentence(each.text, "", 0, 0)
         if each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
             return Sentence(each.text, each.partner, each.words, each.words, is_title=is_title)
-        return _compared(each, self._known, number, is_title=is_title, is_only=is_only)
+        return _compared(each, self._known, number, is_title=is_title, is_only=is_only, reads_first=reads_first)
 
     @cached_property
     def _has_one_edit(self) -> bool:
@@ -133,10 +127,12 @@ class Comparison:
             each.partner
             for number, each in enumerate(self._aligned)
             if number >= self._has_title
-            if each.partner and not each.is_equal and self._strict(number).differs
+            if each.partner and not each.is_equal
+            if self._compare(number, is_only=True, reads_first=True).differs
+            or self._compare(number, is_only=True).differs
         )
-        shortest, *others = sorted(islice(reworded, 3), key=len) or [""]
-        return not others or (len(others) == 1 and shortest in others[0])
+        two = sorted(islice(reworded, 2), key=len)
+        return len(two) < 2 or (two[0] in two[1] and next(reworded, None) is None)
 
     @property
     def sentences(self) -> Iterator[Sentence]:
@@ -242,8 +238,13 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
     return new != old and (kinds <= FIRM or "negation" in kinds)
 
 
-def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool, is_only: bool) -> Sentence:
-    """Return a sentence that is not equal to its partner, or has none."""
+def _compared(
+    aligned: Aligned, known: BothTexts, number: int, *, is_title: bool, is_only: bool, reads_first: bool
+) -> Sentence:
+    """Return a sentence that is not equal to its partner, or has none.
+
+    If it ``reads_first``, only the first place where they differ is read: nothing there proves nothing.
+    """
     is_asked = not is_title and may_be_of_page(aligned)
     if not (aligned.partner or is_asked or is_title):
         return Sentence(aligned.text, "", aligned.words, 0)
@@ -254,7 +255,16 @@ def _compared(aligned: Aligned, known: BothTexts, number: int, *, is_title: bool
         old = tokens_of(aligned.partner, known.language, known.names)
         found = find_places(new, old, known.language, is_only=is_only, has_names=bool(known.names))
         if found[1]:
-            return _partners(aligned, new, old, found, known, is_title=is_title, may_have_dateline=number < HEAD)
+            return _partners(
+                aligned,
+                new,
+                old,
+                found,
+                known,
+                is_title=is_title,
+                may_have_dateline=number < HEAD,
+                reads_first=reads_first,
+            )
     # Of a title only this counts; any other sentence that the old text does not have is new as a whole.
     unknown = (each for each in new if is_title and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
@@ -270,6 +280,7 @@ def _partners(
     *,
     is_title: bool,
     may_have_dateline: bool,
+    reads_first: bool,
 ) -> Sentence:
     """Return a sentence compared with its partner. ``found`` is what ``find_places`` returns."""
     places, equal, has_moved = found
@@ -279,13 +290,19 @@ def _partners(
     held = equal
     if may_have_dateline and places and places[0].is_dateline and places[0].came[:1] == [*new[:1]]:
         held += len(places.pop(0).came)
-    numbers = _count_firm(places)
-    found_at = [(place, *differences_of(place, known.has, is_alone=is_alone)) for place in places]
+    gone, came = _count_firm(places)
+    found_at = [
+        (place, *differences_of(place, known.has, is_alone=is_alone))
+        for place in (places[:1] if reads_first else places)
+    ]
     held += sum(each[-1] for each in found_at)
     are_values = is_alone or held >= IN_PLACE * len(new)
     differences = [
         each._replace(
-            is_in_place=are_values and _is_value(place, *numbers),
+            # The place is short, and the sentence has as many numbers as before, or more, but in lists.
+            is_in_place=are_values
+            and max(map(len, place[:2])) <= _LONGEST_VALUE
+            and (gone <= came or all(place.numbers)),
             is_swapped=place.is_swap and equal >= FORM * longest,
             is_alone=counts_alone,
         )
@@ -307,11 +324,6 @@ def _contraries(places: Sequence[Place]) -> list[Difference]:
     if not differing(said_in(gone, ""), said_in(came, "")):
         return []
     return [Difference("word", printed_words(gone), printed_words(came), is_alone=True)]
-
-
-def _is_value(place: Place, gone: int, came: int) -> bool:
-    """Decide whether a place is short, and its sentence has as many numbers as before, or more, but in lists."""
-    return max(len(place.gone), len(place.came)) <= _LONGEST_VALUE and (gone <= came or all(place.numbers))
 
 
 def _is_partner_by_accident(

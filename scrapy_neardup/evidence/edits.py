@@ -63,6 +63,9 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     start = begin_alike(*rows)
     edit = _Edit(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
     gone, came = edit.sides()
+    longest = _LONGEST * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
+    if max(len(gone), len(came)) > 2 * longest:  # seen at once, because each two words are compared
+        return None
     subjects = _subjects(edit, language)
     is_denied = _is_denied(gone, came, language)
     has_number = edit.start > 0 and edit.old[edit.start - 1].kind == "number"
@@ -72,8 +75,7 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     else:
         label = ""
         told = _told_alone(edit, is_denied=is_denied)
-    longest = _LONGEST * (1 + is_denied) * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
-    if not told or max(map(len, told)) > longest:
+    if not told or max(map(len, told)) > longest * (1 + is_denied):
         return None
     is_toll = has_number and "fate" in subjects
     is_figure = is_toll or any(each.text == "minus" for each in (*gone, *came)) or not subjects.isdisjoint(VALUES)

@@ -46,17 +46,19 @@ def find_lead(headline: str, text: str) -> str:
     if len(text) > _MOST_READ:
         del sentences[-1:]  # it is cut
     terms = terms_of(headline)
-    lines = [*map(terms_of, sentences)]
-    same = (at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
+    lines = enumerate(map(terms_of, sentences))
+    same = (at for at, each in lines if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
     first = next(same, -1) + 1  # the sentence behind the headline
     leads = (
-        (sentence, line)
-        for sentence, line in islice(zip(sentences, lines, strict=False), first, None)
+        sentence
+        for sentence in sentences[first:]
         if is_quotable(sentence) and len(sentence) <= _LONGEST
         if not headline or tells_headline(headline, sentence)
-        if not any(are_background(sentence))  # last, because few are
+        if not is_background(sentence)  # last, because few are
     )
-    ranked = [(2 * place - len(terms & line), place, each) for place, (each, line) in enumerate(islice(leads, _LEADS))]
+    ranked = [
+        (2 * place - len(terms & terms_of(each)), place, each) for place, each in enumerate(islice(leads, _LEADS))
+    ]
     return one_line(min(ranked)[2], _LONGEST) if ranked else ""
 
 
@@ -73,13 +75,10 @@ def is_quotable(sentence: str) -> bool:
     return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0
 
 
-def are_background(*sentences: str) -> list[bool]:
-    """Decide of each sentence, none with an end of a line, whether it tells what was known earlier, or another event.
-
-    "Last week a student was killed."
-    """
-    openings = fold("\n".join(each[:_OPENING] for each in sentences)).casefold()
-    return [re.search(BACKGROUND, each) is not None for each in openings.split("\n")]
+@lru_cache(maxsize=64)  # a sentence is looked at for itself, and for those behind it
+def is_background(sentence: str) -> bool:
+    """Decide whether a sentence tells what was known earlier, or another event: "Last week a student was killed."."""
+    return re.search(BACKGROUND, fold(sentence[:_OPENING]).casefold()) is not None
 
 
 def tells_headline(headline: str, sentence: str) -> bool:

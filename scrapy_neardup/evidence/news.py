@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.figures.number_words import (
     NumberWords,
     all_languages,
 )
-from scrapy_neardup.evidence.lead import are_background, is_quotable
+from scrapy_neardup.evidence.lead import is_background, is_quotable
 from scrapy_neardup.evidence.sentence_values import LETTERS, are_equal
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import SAY_NOTHING, tokens_of
@@ -95,7 +95,7 @@ def own_sentences(
         if not _is_among(each, known) and all(_is_among(each, lines) for lines in others)
     ]
     # The two sentences behind background go on with it.
-    own = (sentences[at] for at in read if not any(are_background(*sentences[max(0, at - 2) : at + 1])))
+    own = (sentences[at] for at in read if not any(map(is_background, sentences[max(0, at - 2) : at + 1])))
     return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in own if is_quotable(each))))
 
 

@@ -6,6 +6,7 @@ A *place* is a part of two sentences in which they differ. Words that only moved
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -113,10 +114,10 @@ def find_places(
     too few words have one order, the sentences only share words: then none is equal. ``is_only`` says that no other
     sentence of the text is reworded: then somebody changed just this, and no word counts as moved.
     """
-    matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
-    if sum(block.size for block in matcher.get_matching_blocks()) < _SAME_ORDER * len(new):
+    equal, changed = _operations(tuple([each.text for each in old]), tuple([each.text for each in new]))
+    if equal < _SAME_ORDER * len(new):
         return [], 0, False
-    operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
+    operations = _joined(changed, new)
     may_be_names = not has_names or any(each.kind == "name" for each in new)
     swap = _swap(operations, new, old, language, is_only=is_only, may_be_names=may_be_names)
     if swap:
@@ -125,6 +126,14 @@ def find_places(
     places = _places(operations, moved, new, old, is_only=is_only)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+
+
+@lru_cache(16)  # a sentence may be compared strictly, and then with the others
+def _operations(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[int, list[_Operation]]:
+    """Return how many words have one order, and the places where others stand. Nobody changes the list."""
+    operations = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    equal = sum(end - first for tag, first, end, *_ in operations if tag == "equal")
+    return equal, [each[1:] for each in operations if each[0] != "equal"]
 
 
 def _places(
@@ -225,7 +234,7 @@ def _moved(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence
     return moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
 
 
-def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
+def _joined(operations: Sequence[_Operation], new: Sequence[Token]) -> list[_Operation]:
     """Join the parts of one word of a script without spaces."""
     joined: list[_Operation] = []
     for first, end, start, stop in operations:

@@ -61,7 +61,8 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     for old, new in pairs:
         if _OTHER_LETTER.fullmatch(f"{old.text} {new.text}"):
             return [Difference("code", old.printed, new.printed)], 0
-    is_one_share = "" != _share_of(place.gone) == _share_of(place.came)  # "a third", "1/3"; "half", "50%"
+    shorter, longer = sorted((place.gone, place.came), key=len)
+    is_one_share = "" != _share_of(shorter) == _share_of(longer)  # "a third", "1/3"; "half", "50%"
     if is_one_share or not (place.is_content(is_alone=is_alone) or article_for_number(place.came, place.gone)):
         return [], len(place.came)
     gone, came = list(place.gone), list(place.came)
@@ -97,7 +98,7 @@ def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
-    if "fate" in differing(said_in(olds, ""), said_in(news, "")):  # "injured" in the place of "dead"
+    if olds and news and "fate" in differing(said_in(olds, ""), said_in(news, "")):  # "injured" in the place of "dead"
         return Difference("word", printed_words(olds), printed_words(news))
     return None
 

@@ -148,8 +148,7 @@ def _bare(token: Token) -> str:
 
 
 def is_small(token: Token) -> bool:
-    is_short = len(token.text) < 3 and token.kind == "word" and not is_unspaced(token)
-    return token.text in FUNCTION_WORDS or is_short
+    return token.text in FUNCTION_WORDS or (len(token.text) < 3 and token.kind == "word" and not is_unspaced(token))
 
 
 def may_name(token: Token) -> bool:

@@ -107,7 +107,9 @@ def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
         if (at, other) in reached:
             reached |= {
                 (at + a, other + b)
-                for a, b in product(range(1, _MOST_WORDS + 1), repeat=2)
+                for a, b in product(
+                    *(range(1, min(_MOST_WORDS, left) + 1) for left in (len(olds) - at, len(news) - other))
+                )
                 if ("".join(olds[at : at + a]), "".join(news[other : other + b])) in _SYNONYMS
             }
     return bool(olds) and (len(olds), len(news)) in reached

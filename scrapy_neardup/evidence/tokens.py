@@ -166,9 +166,10 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
 
     ``language`` is an ISO 639-1 code, or "" if it is not known.
     """
-    read = _tokens_of if len(text) <= _LONGEST_SENTENCE else _tokens_of.__wrapped__
-    found = read(text, language)
-    return [each._replace(kind="name") if each.kind == "word" and each.text in names else each for each in found]
+    found = (_tokens_of if len(text) <= _LONGEST_SENTENCE else _tokens_of.__wrapped__)(text, language)
+    return [
+        Token(each.text, "name", *each[2:]) if each.kind == "word" and each.text in names else each for each in found
+    ]
 
 
 @lru_cache(1024)  # a sentence is compared with several others, and read again for changes and news

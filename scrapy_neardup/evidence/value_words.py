@@ -5,10 +5,9 @@ counts only in the place of another one of its class.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import FigureKind, meaning_of
@@ -51,13 +50,15 @@ def _all_words() -> Iterator[tuple[str, ValueWord]]:
 @lru_cache(1)
 def _tables() -> list[dict[str, frozenset[ValueWord]]]:
     """Return what words say, and what stems say: words without their last letters."""
-    words = defaultdict[str, set[ValueWord]](set)
-    stems = defaultdict[str, set[ValueWord]](set)
+    words: dict[str, frozenset[ValueWord]] = {}
+    stems: dict[str, frozenset[ValueWord]] = {}
+    alone: dict[ValueWord, frozenset[ValueWord]] = {}  # many words say one thing
     for word, value in _all_words():
+        said = alone.setdefault(value, frozenset((value,)))
         for form, table in ((word, words), (word[:-1], stems), (word[:-2], stems)):
-            table[form].add(value)
-    said = {frozenset(each): frozenset(each) for table in (words, stems) for each in table.values()}  # saves 7 MB
-    return [{form: said[frozenset(each)] for form, each in table.items()} for table in (words, stems)]
+            known = table.get(form, said)
+            table[form] = known if said <= known else known | said
+    return [words, stems]
 
 
 @lru_cache(1 << 14)
@@ -75,11 +76,13 @@ def _values_of(word: str, language: str) -> frozenset[ValueWord]:
         return found
     if language == "en" and word.isascii():  # a general is no January, and roses are no rise
         return frozenset()
-    for form in (*_forms(word), *_forms(bare)):
+    for form in chain.from_iterable(map(_forms, {word: 0, bare: 0})):
         if found := words.get(form) or stems.get(form):
             return found
-    halves = [(word[:at], word[at:].removeprefix("s")) for at in range(4, len(word) - 3)]  # "Montagabend"
-    return frozenset[ValueWord]().union(*(words[a] | words[b] for a, b in halves if a in words and b in words))
+    halves = [
+        (word[:at], word[at:].removeprefix("s")) for at in range(4, len(word) - 3) if word[:at] in words
+    ]  # "Montagabend"
+    return frozenset[ValueWord]().union(*(words[a] | words[b] for a, b in halves if b in words))
 
 
 def _bare(word: str, language: str) -> str:

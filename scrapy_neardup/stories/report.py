@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy_neardup.document import HOUR
 from scrapy_neardup.evidence.figures.figure import counted_figures, find_figures
-from scrapy_neardup.evidence.lead import are_background, tells_headline
+from scrapy_neardup.evidence.lead import is_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.rules.ledger import newest_of_owners
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
@@ -171,7 +171,7 @@ def _leads_of(event: StoryEvent, item: Member, members: Sequence[Member], headli
 
 
 def _tells(headline: str, sentence: str) -> bool:
-    return tells_headline(headline, sentence) and not any(are_background(sentence))
+    return tells_headline(headline, sentence) and not is_background(sentence)
 
 
 def iso(second: int) -> str:

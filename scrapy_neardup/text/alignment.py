@@ -49,8 +49,9 @@ def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
             chosen = others.partners(parts)
             tokens = set[int]().union(*(others.tokens[place] for place in chosen))
             held = sum(map(tokens.__contains__, parts))
-            partner = " ".join(old[place].text for place in chosen)
-            aligned.append(Aligned(sentence.text, partner, words, held, is_equal=False))
+            aligned.append(
+                Aligned(sentence.text, " ".join([old[place].text for place in chosen]), words, held, is_equal=False)
+            )
     return aligned
 
 
@@ -79,10 +80,11 @@ class _Holders:
     def partners(self, parts: Sequence[int]) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of these; nothing if none does."""
         wanted = dict.fromkeys(parts)
-
+        found = [*filter(None, map(self._places.get, wanted))]
+        if len(found) < _PARTNER * len(wanted):
+            return []
         scores: dict[int, float] = {}
-        for token in wanted:
-            places = self._places.get(token, ())
+        for places in found:
             if len(places) <= _MOST_PROPOSED:
                 for place in places:
                     scores[place] = scores.get(place, 0.0) + 1 / len(places)
@@ -92,8 +94,12 @@ class _Holders:
 
         def rank(at: int) -> tuple[float, bool, int, int]:
             # A title that has all words but one fits no better than the sentence.
-            longer = max(size, self._lengths[at])
-            return scores[at] / (4 + longer) ** 0.25, not self._is_taken[at], -abs(size - self._lengths[at]), -at
+            return (
+                scores[at] / (4 + max(size, self._lengths[at])) ** 0.25,
+                not self._is_taken[at],
+                -abs(size - self._lengths[at]),
+                -at,
+            )
 
         best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]

@@ -96,7 +96,7 @@ _MEANINGS = {
     for word in words
 }
 _STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
-_LENGTHS = sorted({*map(len, _STEMS)}, reverse=True)
+_LONGEST = max(map(len, _STEMS))
 _BEGINNINGS = {stem[:2] for stem in _STEMS}
 _SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
 
@@ -104,7 +104,7 @@ _SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_c
 @lru_cache(maxsize=1 << 16)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
-    stems = [word[:length] for length in _LENGTHS] if word[:2] in _BEGINNINGS else ()
+    stems = [word[:size] for size in range(min(len(word), _LONGEST), 0, -1)] if word[:2] in _BEGINNINGS else ()
     found = _MEANINGS.get(word) or next(filter(None, map(_STEMS.get, stems)), None)
     if found:
         return found

@@ -135,7 +135,7 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     title = next(rest)
     of_title = kinds_told(_WORD.findall(title[1]))
     topic = min(of_title, default=0) * (len(of_title) == 1)  # the one kind of which the title tells
-    read = (_read(*each, language, cues, newest_year, topic, of_people=of_people) for each in chain([title], rest))
+    read = (_read(*each, language, newest_year, topic, of_people=of_people) for each in chain([title], rest))
     head = _head_of(read)
     of_head = kinds_told(word for each in head for word in each.words)
     lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
@@ -209,12 +209,12 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
             yield from ((sentence, part.casefold()) for part in with_scales(fold(sentence)).split("\n"))
 
 
-def _read(
-    sentence: str, printed: str, language: str, cues: Cues, newest_year: str, topic: int, *, of_people: bool
-) -> _Sentence:
+@lru_cache(maxsize=256)  # copies have the same sentences
+def _read(sentence: str, printed: str, language: str, newest_year: str, topic: int, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(printed, language):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
+    cues = cues_of(language)
     folded = cues.rewrite(_RANGE.sub(_as_range, printed))
     marked, phrases = mark_numbers(folded, cues, language)
     marked, cut = cues["since"].subn(r"\1", marked)
@@ -297,11 +297,11 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     kinds = set[int]()  # of the figures before
     start: Placed | None = None
-    is_news = True
+    sides: list[str] = []  # what is said around a figure, and around the start of its range
     parts = parts_of_sums(sentence.words, sentence.placed) + counted_together(sentence.words, sentence.placed)
     for each in sentence.placed:
         said = around(sentence.words, each)
-        is_news = not cues["not news"].search(said) and (start is None or is_news)
+        sides = [*sides, said] if start else [said]
         if cues["between"].search(said):
             start = each
             continue
@@ -315,8 +315,7 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
-        is_sure = cues["unsure"].search(cues["own"].sub(r"\1", said)) is None
-        if is_news and is_sure and not is_part and _is_meant(kind, sentence, context, cues):
+        if not is_part and _is_told(sides, cues) and _is_meant(kind, sentence, context, cues):
             is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(
                 kind,
@@ -327,6 +326,15 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
                 text=sentence.text,
             )
         kinds.add(kind)
+
+
+def _is_told(sides: Sequence[str], cues: Cues) -> bool:
+    """Decide whether a figure is told as news, by what is said around it."""
+    if any(map(cues["not news"].search, sides)):
+        return False
+    # Words of another clause say nothing of it. To make the pattern that leaves them out takes long.
+    is_unsure = cues["unsure"].search(sides[-1]) and cues["unsure"].search(cues["own"].sub(r"\1", sides[-1]))
+    return not is_unsure
 
 
 def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
