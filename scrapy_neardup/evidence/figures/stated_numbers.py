@@ -209,7 +209,7 @@ def _only_figure(words: Sequence[str], placed: Sequence[Placed], one: int, other
     """
     in_one_word = is_next(words[other])
     ahead = [each for each in placed if 0 <= one - each.end <= (_REACH if in_one_word else _NEAR)]
-    behind = [each for each in placed if other < each.first <= min(end, other + (_NEAR if in_one_word else _REACH))]
+    behind = [each for each in placed if other < each.first <= min(end, other + _REACH)]
     if ahead and (behind or in_one_word or words[other + 1] not in _ENDS_OF_CLAUSE):
         return []
     if behind and end - behind[0].end <= _NEAR and end < len(words):
