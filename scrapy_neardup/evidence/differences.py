@@ -6,6 +6,7 @@ that is otherwise equal, any other word is content too, unless both are spelled 
 anything else, words that are spelled alike are content too: no list knows all words that change the news.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise
@@ -37,6 +38,7 @@ _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
 _ADDED = 0.25  # share of the words of a sentence that the old text does not have
+_DATELINE = re.compile(r"[^.!?;:]{2,50}\s[-–—]\s")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -288,7 +290,7 @@ def _partners(
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
-    if may_have_dateline and places and places[0].is_dateline and places[0].came[:1] == [*new[:1]]:
+    if may_have_dateline and _has_dateline(places, new, aligned.partner):
         held += len(places.pop(0).came)
     gone, came = _count_firm(places)
     found_at = [
@@ -315,6 +317,13 @@ def _partners(
         held = min(held, len(new))
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
     return Sentence(aligned.text, "", len(new), 0)
+
+
+def _has_dateline(places: Sequence[Place], new: Sequence[Token], partner: str) -> bool:
+    """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
+    if not places or not places[0].is_dateline:
+        return False
+    return places[0].came[:1] == [*new[:1]] or _DATELINE.match(partner) is not None
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -58,8 +58,9 @@ class Place(NamedTuple):
 
     @property
     def is_dateline(self) -> bool:
-        are_names = all(each.kind == "time" or each.kind not in FIRM for each in self.came) and not self.is_qualified
-        return self.before is None and not self.gone and len(self.came) <= 5 and are_names
+        words = [*self.gone, *self.came]
+        are_names = all(each.kind == "time" or each.kind not in FIRM for each in words) and not self.is_qualified
+        return self.before is None and not (self.gone and self.came) and len(words) <= 5 and are_names
 
     @property
     def is_qualified(self) -> bool:
