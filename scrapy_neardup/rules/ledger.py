@@ -67,6 +67,9 @@ def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> N
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
     """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
     total = _total(tolls)
+    if total is not None and earlier is not None and total.kind in _RISING and total.low == earlier.low:
+        # The headline may be older than the text: "Fire kills four. Twelve people died, the police say now."
+        total = max((each for each in tolls if not each.is_increment), key=lambda each: each.low)
     more = min((each for each in tolls if each.is_increment), key=lambda each: each.is_first, default=None)
     if total is not None:
         high = None if total.high is None else float(total.high)
