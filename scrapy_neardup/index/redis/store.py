@@ -306,4 +306,6 @@ def explain_error(url: str, error: Exception) -> StoreError:
     for words, mend in _MENDS.items():
         if words in details.lower():
             return StoreError(f"{location}: {text}; {mend}")
+    if "no such file or directory" in details.lower() and "ssl_" in url:
+        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
     return StoreUnavailable(f"{location}: {text}")

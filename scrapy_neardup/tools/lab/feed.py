@@ -290,14 +290,14 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     the first wrong line.
     """
     documents = read_checked([path])
+    if documents and all(label not in document.extra for document in documents):
+        keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
+        raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
     lines: dict[str | int | None, int] = {}
     for document in documents:
         value = document.extra.get(label)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise InputError(
-                f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}; --label names"
-                " another key"
-            )
+            raise InputError(f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}")
         if (line := lines.setdefault(document.id, document.line)) != document.line:
             raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]

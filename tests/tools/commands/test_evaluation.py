@@ -293,10 +293,7 @@ def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["--label", "topic"],
-            "the label 'topic' must be a text or a whole number, not None; --label names another key",
-        ),
+        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged"),
         (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
         (["-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'], 'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be'),
         (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
