@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect, sync_playwright
 
 VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -80,15 +80,23 @@ def open_story(page: Page, headline: str) -> None:
 def go_to(page: Page, place: str | Locator) -> None:
     """Go to a hash such as "news", or click a link to one, and wait until the page has shown it.
 
-    The browser tells the page of a new hash later, so what stands on it is read too early without this.
+    The browser tells the page of a new hash later, so what stands on it is read too early without this. Its policy
+    lets no test wait for an expression, so the page gets an attribute.
     """
-    turned = "addEventListener('hashchange', () => { window.turned = true; }, { once: true })"
-    page.evaluate(f"() => {{ window.turned = false; {turned}; }}")
+    turn = "document.documentElement.toggleAttribute('data-turned', %s)"
+    page.evaluate(
+        f"() => {{ {turn % 'false'}; addEventListener('hashchange', () => {turn % 'true'}, {{ once: true }}) }}"
+    )
     if isinstance(place, str):
-        page.evaluate("(place) => { window.turned = location.hash === `#${place}`; location.hash = place; }", place)
+        page.evaluate(f"(place) => {{ {turn % 'location.hash === `#${place}`'}; location.hash = place; }}", place)
     else:
         place.click()
-    page.wait_for_function("window.turned")
+    page.wait_for_selector("html[data-turned]")
+
+
+def has_count(found: Locator, number: int) -> None:
+    """Wait until so many elements are there."""
+    expect(found).to_have_count(number, timeout=SLOWEST)
 
 
 def texts(found: Locator) -> list[str]:

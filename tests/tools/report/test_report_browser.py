@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import go_to, open_page, open_story, press, texts
+from browser import go_to, has_count, open_page, open_story, press, texts
 from json_lines import read_lines, write_lines
 from playwright.sync_api import Browser, Page
 from report_items import JudgedSite, item
@@ -108,7 +108,7 @@ def test_links_of_the_news_list_what_the_news_leave_out(browser: Browser, tmp_pa
             assert len(titles(page)) == later
             page.get_by_role("combobox", name="Day").select_option("all days")
         page.get_by_role("button", name="Clear").click()
-        page.wait_for_function("document.querySelectorAll('#story-list > li').length === 3")  # of several items
+        has_count(page.locator("#story-list > li"), 3)  # of several items
 
 
 def test_articles_on_one_site_only_can_be_listed(browser: Browser, write_report: WriteReport) -> None:
@@ -125,7 +125,7 @@ def test_articles_on_one_site_only_can_be_listed(browser: Browser, write_report:
         page.get_by_role("combobox", name="Source").select_option("paper1.example")
         assert titles(page) == []
         page.get_by_role("combobox", name="Source").select_option("paper2.example")
-        page.locator("#story-list button").click()
+        go_to(page, page.locator("#story-list button"))
         assert texts(page.locator(".members .why"))[2].endswith("; on one site only")
         assert "one site" not in " ".join(texts(page.locator(".members .why"))[:2])
 
@@ -188,10 +188,10 @@ def test_every_part_counts_what_is_new_since_a_time(browser: Browser, tmp_path: 
         assert page.locator("#news .card:visible .meta").inner_text().startswith(words)
         go_to(page, page.get_by_role("link", name="Stories"))
         assert page.locator("#story-list .meta").inner_text().startswith(words)
-        page.locator("#story-list button").click()
-        assert page.locator(".members tbody tr").count() == 2
+        go_to(page, page.locator("#story-list button"))
+        has_count(page.locator(".members tbody tr"), 2)
         page.get_by_role("button", name="Show 2 other items").click()
-        assert page.locator(".members tbody tr").count() == 4
+        has_count(page.locator(".members tbody tr"), 4)
         go_to(page, page.get_by_role("link", name="Drops"))
         assert "2 items would be dropped" in page.locator("#drops .about:visible").inner_text()
         assert page.locator("#drop-list > li").count() == 2
