@@ -351,3 +351,21 @@ async def test_a_document_is_compared_with_the_one_that_has_its_title_and_its_la
             more = {"url": f"https://www.{site}.example/match", "title": headline, "text": f"{MATCH}\n{last}"}
             verdict = await room.publish("match", site, number * MINUTE, **more)
     assert (verdict.status, verdict.would_drop) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [(["", "He won.", "He lost.", "He left.", "He died in his cell."], ["update"] * 4),
+     (["He is dead.", "He is alive.", "He is dead."], ["update", "duplicate"]),
+     (["12°C Cloudy", "14°C Sunny"], ["duplicate"])],
+)  # fmt: skip
+async def test_each_new_short_sentence_of_a_page_is_an_update_and_none_is_dropped(
+    lines: list[str], expected: list[str]
+) -> None:
+    found = []
+    async with opened(store="memory://", action="drop") as room:
+        for number, line in enumerate(lines):
+            text = f"{MATCH}\n{line}"
+            found.append(await room.publish("match", "a", number * MINUTE, url="https://www.a.example/1", text=text))
+    assert [each.status for each in found[1:]] == expected
+    assert not any(each.would_drop for each in found)

@@ -38,7 +38,7 @@ _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
 _ADDED = 0.25  # share of the words of a sentence that the old text does not have
-_DATELINE = re.compile(r"[^.!?;:]{2,50}\s[-–—]\s")
+_DATELINE = re.compile(r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -323,7 +323,8 @@ def _has_dateline(places: Sequence[Place], new: Sequence[Token], partner: str) -
     """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
     if not places or not places[0].is_dateline:
         return False
-    return places[0].came[:1] == [*new[:1]] or _DATELINE.match(partner) is not None
+    dateline = _DATELINE.match(partner)
+    return places[0].came[:1] == [*new[:1]] or (dateline is not None and tokens_of(dateline[1]) == places[0].gone)
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -66,7 +66,7 @@ def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> N
 
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
     """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
-    total = _total(tolls, earlier)
+    total = _total(tolls)
     more = min((each for each in tolls if each.is_increment), key=lambda each: each.is_first, default=None)
     if total is not None:
         high = None if total.high is None else float(total.high)
@@ -81,17 +81,12 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
     return blank._replace(low=earlier.low + float(more.low), high=high, qualifier=earlier.qualifier)
 
 
-def _total(tolls: Sequence[Toll], earlier: PrintedFigure | None) -> Toll | None:
-    """Return the first value that adds to none, or one that says it better.
-
-    A headline may be older than its text: if it has the ``earlier`` number of dead, a greater one in the text counts.
-    """
+def _total(tolls: Sequence[Toll]) -> Toll | None:
+    """Return the first value that adds to none, or one that says it better."""
     totals = [each for each in tolls if not each.is_increment]
     first = next(iter(totals), None)
     if first is None or first.kind is FigureKind.SCORE:
         return first
-    if earlier is not None and first.kind in _RISING and first.low == earlier.low:
-        return max(totals, key=lambda each: each.low)
     better = next((each for each in totals if _says_better(each, first)), first)
     if first.high is None and better.low == first.low:  # "at least 12" says more than "12"
         return first

@@ -127,8 +127,9 @@ class Match:
         return (
             not pair.same_text,  # the same text first
             not pair.same_page,  # then the page itself, unchanged or changed
-            not pair.same_content,  # then the same title
             not pair.is_wall,  # then a wall: it decides before an article with this text
+            not pair.same_content or pair.same_page,  # then the same title, on another page
+            pair.is_passed_over,  # then those whose texts were read
             self.related,  # copies before related texts
             self.topic_score > 0,  # those before texts that only share the topic
         )

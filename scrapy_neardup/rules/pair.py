@@ -6,6 +6,7 @@ from functools import cached_property
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.edits import Change
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS
 from scrapy_neardup.evidence.likeness import Likeness, likeness, share_of
 from scrapy_neardup.evidence.names import (
     LEAST_COMMON_NAMES,
@@ -230,7 +231,8 @@ class Pair:
             return False
         if self.comparison is None:
             return not self.same_text and self.share < REWRITTEN_SHARE
-        return self.comparison.first_new_statement is not None
+        # Short lines that end with no full stop are counters, clocks and the like.
+        return any(not self.same_text or each.text.endswith(SENTENCE_ENDS) for each in self.comparison.differing)
 
     @property
     def is_wall(self) -> bool:
