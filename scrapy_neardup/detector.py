@@ -236,7 +236,7 @@ class NearDupDetector:
         group: dict[Answer, Document] = {}
         for each, document in self._waiting.items():
             if not each.done():
-                characters += len(document.text)
+                characters += len(document.text)  # a group of long texts would hold up the store
                 if group and (len(group) == most or characters >= 30_000):
                     break
                 group[each] = document

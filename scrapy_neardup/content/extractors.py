@@ -22,6 +22,7 @@ REPAIRS = 1
 MOST_HTML_BYTES = 5_000_000
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
+THIN_WORDS = 100  # of prose: with fewer another pass may find more
 # The first letters pass over most other tags in three quarters of the time.
 _SELF_CLOSING = re.compile(
     r"<(?=[istn])(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE
@@ -105,9 +106,9 @@ def extract_with_trafilatura(html: str, url: str) -> str:
 
     def extract(html: str) -> str:
         text = _trafilatura(html, url)
-        if prose_words(text) < 100:
+        if prose_words(text) < THIN_WORDS:
             text = max(text, _trafilatura(html, url, tables=True), key=prose_words)
-        if prose_words(text) < 100:
+        if prose_words(text) < THIN_WORDS:
             text = max(text, _trafilatura(html, url, fast=False), key=prose_words)
         return text
 

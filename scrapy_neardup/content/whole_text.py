@@ -80,7 +80,8 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
     start = headline.start() if headline else 0
     html = without_struck_text(html, start)
     text = extract(html)
-    # Let the large first letter of a paragraph belong to its word: "N ine" becomes "Nine".
+    # Let the large first letter of a paragraph belong to its word: "N ine" becomes "Nine". Few paragraphs at the
+    # beginning have one.
     for cap in reversed([*_CAP.finditer(text, 0, 20_000)][:5]):
         if _is_split(cap, text, html):
             text = text[: cap.start(2)] + text[cap.end(2) :]
@@ -140,7 +141,7 @@ def _with_lead(text: str, html: str, start: int) -> str:
 def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
     """Return where the first paragraph of a text ends in its page, 0 if nothing like a lead is before it."""
     known = _squeezed(text[:_TEXT_READ])
-    end = start + 30_000
+    end = start + 30_000  # characters, within which nearly every lead stands
     has_some = False
     for run in _RUN.finditer(html, start, end):
         if count_words(run[1]) < _LEAST_WORDS:
@@ -159,6 +160,7 @@ def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
 def _is_paragraph(text: str) -> bool:
     """Decide whether a piece of a page is one or more sentences, or a part of them, and no byline or headline."""
     words = count_words(text)
+    # So many words are a sentence also without a full stop.
     return words >= 20 or (words >= _LEAST_WORDS and _STOPS.search(text) is not None)
 
 

@@ -244,6 +244,7 @@ class RunSummary:
         self.problems[problem] += 1
         for name in adapter:
             value = adapter[name]
+            # A text has at least so many characters and spaces, and a list of keywords or a url has not.
             if isinstance(value, str) and len(value) >= 400 and value.count(" ", 0, 2000) >= 40:
                 _note(self._long_fields, name)
 

@@ -86,7 +86,7 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
 async def look(detector: NearDupDetector) -> Answer:
     now = int(time.time())
     threshold, warning = await detector.stories.threshold(now)
-    newest, _ = await detector.index.changes.newest(5000)
+    newest, _ = await detector.index.changes.newest(5000)  # enough for an hour of 40,000 articles a day
     read = await detector.index.stories.whole(
         [each.story for each in newest if seconds_of(each.document) > now - _SPANS["hour"]]
     )

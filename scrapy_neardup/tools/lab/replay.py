@@ -169,7 +169,8 @@ async def replay(
     """
     gc.set_threshold(OBJECTS_A_COLLECTION)
     read = documents_of(pages, detector, time.time())
-    # Reading a page may wait for a worker process, so do it outside the event loop.
+    # Reading a page may wait for a worker process, so do it outside the event loop. So many checks go together, and
+    # are made in the order of the input all the same.
     while batch := await asyncio.to_thread(lambda: take(read, 256)):
         verdicts = iter(await detector.check_in_order([document for _, document in batch if document is not None]))
         for page, document in batch:

@@ -92,11 +92,11 @@ def build_report(
     all_news = [news_of(period, told.values(), matches) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each["period"] == ALL)
     room = most_bytes - 400_000  # which the page without its data takes at most
-    chosen = choose_stories(stories, min(17_000_000, room))
+    chosen = choose_stories(stories, min(17_000_000, room))  # bytes; the texts need the rest
     payload, places = items_and_stories(chosen, gathered.rows, matches, tellings, all_news)
     # Those of the largest stories first. The text of a story's only item can be compared with nothing.
     members = (row.number for story in stories if len(story.members) > 1 for row in story.members)
-    wanted = list(islice(members, 6_000))
+    wanted = list(islice(members, 6_000))  # more are never shown side by side
     texts = gathered.texts(set(wanted))
     shown = fitting_texts(wanted, texts, places, room - size_of(payload))
     notes = notes_of(gathered, len(places), has_texts=bool(texts))
