@@ -115,7 +115,6 @@ _LONGEST = 200  # characters of a title or url
 _NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
 _MANY = 0.3
 
-
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
 STATS = {
     "checked": "judged items; each item of a page counts, here and below",

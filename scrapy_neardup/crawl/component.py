@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
 MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
 
 _SQLITE = "sqlite:///"

@@ -94,6 +94,7 @@ class Comparison:
             new, old, {each.partner: each.text for each in sorted(self._aligned, key=attrgetter("held"))}
         )
         self._compared: dict[int, Sentence] = {}  # those that were asked for
+        self._strictly: dict[int, Sentence] = {}  # those that were compared as if each were the only one reworded
         body = olds[bool(old.title) :]
         self.old_words = sum(len(each.tokens) for each in body)
         # The share of the first two sentences of the old text that the new one holds.
@@ -101,10 +102,15 @@ class Comparison:
 
     def _at(self, number: int) -> Sentence:
         if number not in self._compared:
-            found = self._compare(number, is_only=self._has_one_edit)
+            found = self._strict(number) if self._has_one_edit else self._compare(number, is_only=False)
             left = (each for each in found.differences if each.new or not self._known.still_has(each.old))
             self._compared[number] = found._replace(differences=tuple(left))
         return self._compared[number]
+
+    def _strict(self, number: int) -> Sentence:
+        if number not in self._strictly:
+            self._strictly[number] = self._compare(number, is_only=True)
+        return self._strictly[number]
 
     def _compare(self, number: int, *, is_only: bool, reads_first: bool = False) -> Sentence:
         each = self._aligned[number]
@@ -130,8 +136,7 @@ class Comparison:
             for number, each in enumerate(self._aligned)
             if number >= self._has_title
             if each.partner and not each.is_equal
-            if self._compare(number, is_only=True, reads_first=True).differs
-            or self._compare(number, is_only=True).differs
+            if self._compare(number, is_only=True, reads_first=True).differs or self._strict(number).differs
         )
         two = sorted(islice(reworded, 2), key=len)
         return len(two) < 2 or (two[0] in two[1] and next(reworded, None) is None)

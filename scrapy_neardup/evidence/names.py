@@ -54,7 +54,6 @@ _LEAST_BITS = 2.3  # of equal tolls
 _LEAST_RISEN = 4
 _MOST_RISEN = 3
 
-
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.

@@ -19,7 +19,6 @@ _TERM_BYTES = 2
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
 SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
 
-
 MOST_TERMS = 16
 _MOST_CHARACTERS = 400
 _STEM = 5  # characters

@@ -41,7 +41,6 @@ LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are th
 _COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
 
-
 TOPIC_WORDS = 150
 KEYS = 12
 _TITLE_KEYS = 8

@@ -173,8 +173,7 @@ class Runs(Part):
         The records of withdrawn documents stay, for they name what was alike. Return True, so that ``Breaker.ask``
         returns something else if the store fails.
         """
-        keys = map(bytes.fromhex, documents)
-        calls = [Call("HGET", self.layout.records(key), (key,)) for key in keys]
+        calls = [self._record_of(bytes.fromhex(document)) for document in documents]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(cast("bytes", packed or b""))
@@ -199,7 +198,7 @@ class Runs(Part):
         """Return what became of the item that a dropped copy is a copy of, as far as its run has told."""
         key = bytes.fromhex(copy)
         for _ in range(MOST_LINKS + 1):
-            (packed,) = await answers(client, [Call("HGET", self.layout.records(key), (key,))])
+            (packed,) = await answers(client, [self._record_of(key)])
             record = read_record(cast("bytes", packed or b""))
             if record is None or not record.is_dropped:
                 break
@@ -216,6 +215,9 @@ class Runs(Part):
         if waiting is not None or made is None:
             return "unknown"
         return "kept"
+
+    def _record_of(self, document: bytes) -> Call:
+        return Call("HGET", self.layout.records(document), (document,))
 
 
 class Run:

@@ -28,7 +28,6 @@ REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
 
-
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 

@@ -17,7 +17,6 @@ TRANSLATIONS: Sequence[Guard] = (guards.translation,)
 # If one applies, the new document is a copy.
 PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
 
-
 # Asked of all copies, also of proven ones: if one applies, the documents are only related. Empty now.
 RELATED_ONLY: Sequence[Guard] = ()
 

@@ -144,7 +144,6 @@ sources = list_of(
     str, "a list of domains such as 'example.com'", lambda domains: frozenset(map(require_domain, domains))
 )
 
-
 # The top media topics of IPTC, by short names.
 SECTIONS = (
     *("arts", "conflict", "crime", "disaster", "economy", "education", "environment", "health", "human-interest"),
@@ -217,7 +216,6 @@ def path(allowed: str) -> Check:
 
 
 feed = optional(path("the URI of a feed, or None"), "")
-
 
 # Takes the value of a setting, and returns it in a form that messages may show.
 Shown = Callable[[Any], Any]

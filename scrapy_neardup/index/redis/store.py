@@ -50,7 +50,6 @@ _DAMAGE = ("attempt to", "bad argument", "data string too short", "format requir
 _EXPLAINED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, asyncio.TimeoutError, RuntimeError)
 _AT_ONCE = 500
 
-
 _COMMIT = resources.files("scrapy_neardup.index.redis").joinpath("commit.lua").read_text(encoding="utf-8")
 _DIGEST = hashlib.sha1(_COMMIT.encode(), usedforsecurity=False).hexdigest()
 _RUNS = "return { redis.call('TIME'), redis.call('HGETALL', KEYS[1]) }"

@@ -37,7 +37,6 @@ from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, re
 
 COPIES = ("duplicate", "update")  # verdicts that link a document to its original
 
-
 OPTIONS = (
     option(
         "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label; - is standard input"

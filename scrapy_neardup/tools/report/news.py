@@ -25,7 +25,6 @@ MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
 VERDICTS = (*STATUSES, UNTAGGED)
 
-
 # The news and the numbers of a period, see ``news_of``.
 PeriodNews = dict[str, Any]
 
