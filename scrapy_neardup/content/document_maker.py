@@ -19,6 +19,7 @@ from scrapy_neardup.content.urls import article_number, url_identity, without_su
 from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import LONGEST_URL, publisher_of, source_of
+from scrapy_neardup.text.misread import repaired
 
 # Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
 _RFC_822 = re.compile(
@@ -80,7 +81,8 @@ class DocumentMaker:
             for each in (text, url, title, canonical, language, section, publisher, site_name)
         )
         url = without_surrogates(url)
-        title = without_surrogates(title[:1000])
+        title = repaired(without_surrogates(title[:1000]))
+        text = repaired(text)
         now = self.seconds()
         seconds = self.seconds(seen_at)
         is_ahead = counts_now and seconds > now + 60  # two right clocks may differ by a minute

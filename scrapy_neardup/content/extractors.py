@@ -12,6 +12,7 @@ from typing import NamedTuple
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings.values import load_callable
+from scrapy_neardup.text.misread import repaired
 from scrapy_neardup.text.words import count_words
 
 Extractor = Callable[[str, str], str]
@@ -54,7 +55,7 @@ def checked_text(text: object) -> str:
         raise TypeError(f"the extractor returned {type(text).__name__}, not str")
     if len(text) > MOST_HTML_BYTES:
         raise ValueError(f"the extractor returned {len(text)} characters, over the limit of {MOST_HTML_BYTES}")
-    return text[:MOST_CHARACTERS]
+    return repaired(text[:MOST_CHARACTERS])
 
 
 def extractor_identity(name: str | None) -> str:

@@ -135,7 +135,10 @@ def _unescaped(text: str) -> str:
 SHORT_PAGE = 1 << 15
 
 # Python takes quadratic time to decode some of these, and cannot decode the others to text. No browser knows them.
-_REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
+# Many pages that are UTF-8 call themselves cp1252.
+_REFUSED = frozenset(
+    {"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape", "cp1252"}
+)
 
 
 def decode_html(body: bytes, encoding: str | None = None) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
+from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.page_lines import (
     BothTexts,
     Side,
@@ -197,7 +198,11 @@ class Comparison:
 
     def _count_other_names(self, sentences: Iterable[Sentence]) -> int:
         found = chain.from_iterable(each.differences for each in sentences)
-        swapped = [each.old for each in found if each.kind == "name" and each.is_swapped]
+        swapped = [
+            each.old
+            for each in found
+            if each.kind == "name" and each.is_swapped and _skeletons(each.old) != _skeletons(each.new)
+        ]
         if not swapped:
             return 0
         words = words_of("\n".join(each.text for each in self._read))
@@ -217,6 +222,11 @@ class Comparison:
     @cached_property
     def _held(self) -> int:
         return sum(each.held for each in self._lines)
+
+
+def _skeletons(names: str) -> frozenset[str]:
+    """Return the skeletons of names, which two spellings share: "Youssef Al Khateeb", "Yusuf al-Khatib"."""
+    return frozenset(map(skeleton, words_of(names)))
 
 
 compare = lru_cache(4)(Comparison)  # several candidates may have been dropped as copies of one that was kept

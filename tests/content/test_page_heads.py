@@ -101,6 +101,7 @@ CHARSETS = {
     "shift_jis": ("港町の新聞", "shift_jis"),
     "gb2312": ("港口城市的新闻", "gb18030"),
     "iso-8859-1": ("Café “à la carte”", "cp1252"),
+    "windows-1252": ("Café “à la carte”", "utf-8"),
 }
 
 

@@ -59,3 +59,6 @@ def test_a_text_that_still_has_the_old_name_is_no_form() -> None:
     old = Side("", text + behind, "", "en")
     assert compare(Side("", edited, "", "en"), Side("", text, "", "en")).has_other_names
     assert not compare(Side("", edited + behind, "", "en"), old).has_other_names
+    names = (("Muhammad", "Deir"), ("Mohammed", "Dayr"))
+    spelled = [text.replace("Quillfeather", a).replace("Tarnfield", b) for a, b in names]
+    assert not compare(*(Side("", each, "", "en") for each in spelled)).has_other_names

@@ -44,12 +44,17 @@ def together(*changes: Change) -> Change:
     return changed
 
 
+def misread(text: str) -> str:
+    return "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in text.encode())
+
+
 SOFT_HYPHENS = words(r"(\w{4})(?=\w{3})", "\\1\u00ad")
 TONES = {"oà": "òa", "uỷ": "ủy", "oá": "óa"}
 HALF_WIDTH = dict(zip("ガソリンスタド", "ｶﾞ ｿ ﾘ ﾝ ｽ ﾀ ﾄﾞ".split(), strict=True))
 SPELLINGS: dict[str, tuple[str, Change]] = {
     "cedillas": ("Romanian", letters("șțȘȚ", "şţŞŢ")),
     "no Romanian accents": ("Romanian", words("[ăâîșț]", lambda found: unicodedata.normalize("NFD", found[0])[0])),
+    "UTF-8 read as cp1252": ("Romanian", misread),
     "ё": ("Russian", letters("ёЁ", "еЕ")),
     "stress marks": ("Russian", words("(?<=[аеиоу])(?=[а-я]{3})", "\u0301")),
     "Ukrainian apostrophes": ("Ukrainian", letters("'", "’")),

@@ -21,6 +21,7 @@ from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.content.worker import OBJECTS_A_COLLECTION
 from scrapy_neardup.document import counted_names
 from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.text.misread import repaired
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
 
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
@@ -91,7 +92,7 @@ class PageReader(AbstractContextManager["PageReader"]):
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
             self._first -= 1
-            sketch = self._sketching.submit_text(entry.text) if self._sketches and self._first < 0 else None
+            sketch = self._sketching.submit_text(repaired(entry.text)) if self._sketches and self._first < 0 else None
             return page, sketch, max(entry.size, len(entry.text))
         short = replace(entry, html=None)  # the page is long, and is not needed any more
         try:
