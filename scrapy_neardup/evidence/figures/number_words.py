@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -63,6 +65,14 @@ UNITS |= {word: unit for unit, words in words_by_role("units").items() for word 
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
+
+
+_HALVES = {
+    first: [*phrases]
+    for first, phrases in groupby(
+        sorted(map(str.split, read_table("wording.json")["and_a_half"].split("|"))), itemgetter(0)
+    )
+}
 
 
 class NumberWords(NamedTuple):
@@ -142,11 +152,12 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
     """Read number words: "two hundred and five" -> ("205", index behind); "" if there is no number."""
     value: int | Decimal = 0
     room = 10**15
+    unit = 1  # of the part that was read last
     i = first
     # A scale as in "a million" or "another dozen". Without a word before it "million" has lost its number.
     is_one = tokens[i - 1] in language.articles or tokens[i - 1] in WORDS["adding ahead"]
     if is_one and tokens[i] in language.scales and tokens[i] not in language.small:
-        value = room = language.scales[tokens[i]]
+        value = room = unit = language.scales[tokens[i]]
         i += 1
     while i < min(len(tokens), first + 12):  # "hundred hundred hundred ..." would grow without end
         token = tokens[i]
@@ -157,9 +168,13 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         if number < room:
             value += number
             room = _room_behind(number)
+            unit = 1
         elif part:
             value += part * (scale - 1)
-            room = scale
+            room = unit = scale
+        elif (behind := half_behind(tokens, i)) > i:
+            value += Decimal(unit) / 2
+            i = behind - 1
         elif added := _added(token, value, room, language):
             value += added
             room = 0
@@ -171,6 +186,14 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
     if value == int(value):
         value = int(value)
     return str(value), i
+
+
+def half_behind(tokens: Sequence[str], place: int) -> int:
+    """Return the place behind "and a half" in any language, or the same place if it is not there."""
+    ends = (
+        place + len(each) for each in _HALVES.get(tokens[place], ()) if [*tokens[place : place + len(each)]] == each
+    )
+    return max(ends, default=place)
 
 
 def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:
@@ -193,6 +216,8 @@ def _room_behind(number: int | Decimal) -> int:
 
     "twenty" leaves room for numbers up to nine.
     """
+    if number < 1:
+        return 10**15  # "साढ़े", and a half, stands before its number
     if number in (60, 80):
         return 20  # "soixante-douze"
     return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)
@@ -200,7 +225,10 @@ def _room_behind(number: int | Decimal) -> int:
 
 # Chinese, Japanese and Korean numerals
 
-KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천](?:[0-9만억조천백십]| (?=[0-9]+[만천백십]))*")
+KOREAN = re.compile(
+    "[0-9][0-9.,천백십]*[만억조천]"
+    "(?:[0-9만억조천백십]| (?=[0-9]+[만천백십])| (?<=[만억조] )[0-9],?[0-9]{2,3}(?![0-9.,]))*"
+)
 _FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _DIGITS = dict(zip("零〇一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _TENS = {"十": 10, "百": 100, "千": 1000}

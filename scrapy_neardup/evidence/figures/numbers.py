@@ -23,12 +23,14 @@ from scrapy_neardup.evidence.figures.number_words import (
     WORDS,
     NumberWords,
     all_languages,
+    half_behind,
     number_words,
     read_spelled,
     to_myriads,
     with_digits,
 )
 from scrapy_neardup.evidence.word_tables import MONTHS, WEEKDAYS, read_table
+from scrapy_neardup.text.folding import fold
 
 WORDING: dict[str, Any] = read_table("wording.json")
 DAYS = WEEKDAYS.union(WORDING["relative_days"].split())
@@ -56,6 +58,7 @@ _STOP = re.compile(rf" (?<=(\w) )([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([
 _BEGINNING = re.compile(r"(?:^|\n|[.] )(?:([^\W\d_]+) )?[0-9.,]+$")  # no sentence ends before its verb: "Rund 2 Mio."
 _LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
+_LAKH = fold("|".join("हजार लाख करोड़ হাজার লাখ কোটি ہزار لاکھ کروڑ".split()))
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
@@ -78,8 +81,14 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
         ),
         r"\2 \1 ",  # "March 5, 2026"
     ),
-    ("medio", re.compile(r"(?i)(?<!\w)un (millon) y medio(?!\w)"), r"1,5 \1"),
-    ("mezzo", re.compile(r"(?i)(?<!\w)un (milione) e mezzo(?!\w)"), r"1,5 \1"),
+    # A scale before its number, in Swahili and Sinhala.
+    *(
+        (scale[1:], re.compile(rf"(?i)(?<![\w-])({scale}) ([0-9]+(?:[.,][0-9]+)*)"), r"\2 \1")
+        for scale in fold("elfu milioni bilioni මිලියන බිලියන ලක්ෂ කෝටි").split()
+    ),
+    # "साढ़े 3 लाख" are three and a half, and "सवा लाख" one and a quarter.
+    *((word, re.compile(f"{word} ([0-9]+)(?![0-9.,])"), r"\1.5") for word in map(fold, "साढ़े সাড়ে ساڑھے".split())),
+    *((word, re.compile(f"{word} (?={_LAKH})"), "1.25 ") for word in map(fold, "सवा সোয়া سوا".split())),
     ("٫", re.compile("٫"), "."),
     ("٬", re.compile("٬"), ","),
     *((sign, re.compile(f"(?<![0-9])(?<![0-9] ){sign}"), f"0{value}") for sign, value in _QUARTERS),
@@ -120,6 +129,9 @@ _FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
+# Languages in which "1.200 million" are 1,200 million. Elsewhere it is a fraction.
+_WITH_POINTS = frozenset("ca da de el es eu gl hr id is it mk ms nl pt ro sl sr tr vi".split())
+_POINTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 
 
 def with_scales(text: str) -> str:
@@ -213,6 +225,8 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
     for first in starts:
         if first < end:
             continue
+        if language in _WITH_POINTS and _POINTED(tokens[first]) and tokens[first + 1] in all_languages().scales:
+            tokens[first] = tokens[first].replace(".", "")
         spelled = words.get(tokens[first])
         found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
         if found:
@@ -281,8 +295,10 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
 
 
 def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
-    """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 миллиона 300 тысяч"."""
+    """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 millones y medio"."""
     first = end + (tokens[end] == "و")
+    if scale > 1 and (behind := half_behind(tokens, end)) > end:
+        return scale // 2, behind
     if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
         return 0, end
     times, behind = _scale(tokens, first, first + 1)
