@@ -209,6 +209,20 @@ class Comparison:
         return sum(not words_of(each) <= words for each in swapped)
 
     @property
+    def has_other_subject(self) -> bool:
+        """Return whether a form was filled in with another word in its title and in a second sentence.
+
+        Neither text has the word of the other one. This finds names in languages whose names have no capitals. If the
+        titles are equal, the beginnings count instead.
+        """
+        alike = [each for each in self._aligned if each.partner and not each.is_equal and each.held >= HALF * each.words]
+        title = self._aligned[: self._has_title]
+        beginning = self._aligned[1:HEAD] if title and title[0].is_equal else title
+        swaps = [(self._known.swapped(each.text, each.partner), each in beginning) for each in alike]
+        first = set().union(*(pairs for pairs, is_first in swaps if is_first))
+        return self.share >= FORM and any(sum(pair in pairs for pairs, _ in swaps) > 1 for pair in first)
+
+    @property
     def has_other_figures(self) -> bool:
         """Return whether more than two figures have another value, as in the reports of two lottery draws."""
         reworded = (number for number, each in enumerate(self._aligned) if each.partner and each.partner != each.text)

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.places import SHORT
+from scrapy_neardup.evidence.spellings import are_alike
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
@@ -82,6 +84,19 @@ class BothTexts:
     def still_has(self, words: str) -> bool:
         """Return whether the new text has several words of the old one, in whatever sentence."""
         return len(words.split()) > SHORT and words_of(words) <= words_of(self._new.text)
+
+    def swapped(self, new: str, old: str) -> set[tuple[str, str]]:
+        """Return each word of an old sentence with each one of a new sentence, if neither text has that of the other.
+
+        Words of languages whose names have capitals are left out.
+        """
+        came = self._words_without_case(new) - _texts_of_tokens(self._old_text, self._old.language)
+        gone = self._words_without_case(old) - _texts_of_tokens(f"{self._new.title}\n{self._new.text}", self.language)
+        return {pair for pair in product(gone, came) if not are_alike(*pair)}
+
+    def _words_without_case(self, sentence: str) -> set[str]:
+        words = (each.text for each in tokens_of(sentence, self.language) if each.kind == "word")
+        return {word for word in words if self.language in _NO_CAPITALS or word.upper() == word}
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""

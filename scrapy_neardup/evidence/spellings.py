@@ -57,7 +57,7 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
-    return _are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
+    return are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
 
 
 def is_same_spelling(old: Token, new: Token) -> bool:
@@ -133,7 +133,7 @@ def _is_other_form(a: str, b: str) -> bool:
 
 
 @lru_cache(1 << 14)
-def _are_alike(a: str, b: str) -> bool:
+def are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if "\u0600" <= a[0] <= "\u06ff":
         shorter, longer = sorted((a, b), key=len)

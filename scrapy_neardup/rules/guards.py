@@ -67,7 +67,9 @@ def other_form(pair: Pair) -> Finding | None:
     compared = pair.comparison
     if compared is None or pair.same_page or pair.same_text:
         return None
-    is_other = compared.has_other_names or (pair.same_source and compared.has_other_figures)
+    is_other = compared.has_other_names or (
+        pair.same_source and (compared.has_other_figures or compared.has_other_subject)
+    )
     return applies_if(is_other, "two reports of one form, filled in with other names or figures")
 
 
