@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
-from scrapy_neardup.evidence.names import skeleton
+from scrapy_neardup.evidence.names import consonants
 from scrapy_neardup.evidence.page_lines import (
     BothTexts,
     Side,
@@ -201,7 +201,7 @@ class Comparison:
         swapped = [
             each.old
             for each in found
-            if each.kind == "name" and each.is_swapped and _skeletons(each.old) != _skeletons(each.new)
+            if each.kind == "name" and each.is_swapped and _sounds_of(each.old) != _sounds_of(each.new)
         ]
         if not swapped:
             return 0
@@ -238,9 +238,9 @@ class Comparison:
         return sum(each.held for each in self._lines)
 
 
-def _skeletons(names: str) -> frozenset[str]:
-    """Return the skeletons of names, which two spellings share: "Youssef Al Khateeb", "Yusuf al-Khatib"."""
-    return frozenset(map(skeleton, words_of(names)))
+def _sounds_of(names: str) -> frozenset[str]:
+    """Return how names sound, which is the same for two spellings: "Youssef Al Khateeb", "Yusuf al-Khatib"."""
+    return frozenset(map(consonants, words_of(names)))
 
 
 compare = lru_cache(4)(Comparison)  # several candidates may have been dropped as copies of one that was kept

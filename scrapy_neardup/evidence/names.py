@@ -95,13 +95,19 @@ _SOUNDS = tuple(
 @lru_cache(1 << 15)
 def skeleton(name: str) -> str:
     """Return the skeleton of a name, at most five letters, or nothing if fewer than three are left."""
+    found = consonants(name)
+    return found[:5] if len(found) >= 3 else ""
+
+
+def consonants(name: str) -> str:
+    """Return the consonants of a name as they sound, behind "A" if it begins with a vowel."""
     folded = fold(name).casefold()
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
         folded = "".join(map(_latin, latin))
     for spelling, sound in _SOUNDS:
         folded = spelling.sub(sound, folded)
-    return folded[:5] if len(folded) >= 3 else ""
+    return folded
 
 
 @lru_cache(1 << 10)
