@@ -215,7 +215,9 @@ class Comparison:
         Neither text has the word of the other one. This finds names in languages whose names have no capitals. If the
         titles are equal, the beginnings count instead.
         """
-        alike = [each for each in self._aligned if each.partner and not each.is_equal and each.held >= HALF * each.words]
+        alike = [
+            each for each in self._aligned if each.partner and not each.is_equal and each.held >= HALF * each.words
+        ]
         title = self._aligned[: self._has_title]
         beginning = self._aligned[1:HEAD] if title and title[0].is_equal else title
         swaps = [(self._known.swapped(each.text, each.partner), each in beginning) for each in alike]
@@ -316,7 +318,8 @@ def _partners(
     """Return a sentence compared with its partner. ``found`` is what ``find_places`` returns."""
     places, equal, has_moved = found
     longest = max(len(new), len(old))
-    is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
+    is_one = len(places) == 1 and not has_moved
+    is_alone = (is_one or any(each.is_only for each in places)) and equal >= HALF * len(new)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
     if may_have_dateline and _has_dateline(places, new, aligned.partner):
@@ -385,12 +388,6 @@ def _is_partner_by_accident(
     is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
     is_added = known.closest[aligned.partner] != aligned.text and _ADDED * sum(each.says for each in new) <= unknown
     return unknown > 0 and (is_short or is_added)
-
-
-def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
-    """Return whether the sentences, of which a share is equal, differ in one place only."""
-    is_one = len(places) == 1 and not has_moved
-    return (is_one or any(each.is_only for each in places)) and equal >= HALF
 
 
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:

@@ -81,6 +81,15 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
         ),
         r"\2 \1 ",  # "March 5, 2026"
     ),
+    ("bucuk", re.compile(r"(?i)(?<!\w)bir bucuk(?!\w)"), "1,5"),
+    ("och en halv", re.compile(r"(?i)(?<!\w)en och en halv(?!\w)"), "1,5"),
+    (" y medio", re.compile(r"(?i)(?<!\w)(?:un )?(millon) y medio(?!\w)"), r"1,5 \1"),
+    *((f"{scale}ا و", re.compile(rf"(?<!\w){scale}ا و(?=[0-9])"), f"1 {scale} و") for scale in ("مليون", "مليار")),
+    # A scale of Thai, without spaces before the next word.
+    *(
+        (scale, re.compile(f"([0-9]) ?({scale})(?=[\u0e01-\u0e2e\u0e40-\u0e44])"), r"\1 \2 ")
+        for scale in fold("พัน หมื่น แสน ล้าน").split()
+    ),
     # A scale before its number, in Swahili and Sinhala.
     *(
         (scale[1:], re.compile(rf"(?i)(?<![\w-])({scale}) ([0-9]+(?:[.,][0-9]+)*)"), r"\2 \1")
