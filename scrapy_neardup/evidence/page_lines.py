@@ -86,17 +86,18 @@ class BothTexts:
         return len(words.split()) > SHORT and words_of(words) <= words_of(self._new.text)
 
     def swapped(self, new: str, old: str) -> set[tuple[str, str]]:
-        """Return each word of an old sentence with each one of a new sentence, if neither text has that of the other.
+        """Return each name of an old sentence with each one of a new sentence, if neither text has that of the other.
 
-        Words of languages whose names have capitals are left out.
+        In languages whose names have no capitals any word may be one.
         """
-        came = self._words_without_case(new) - _texts_of_tokens(self._old_text, self._old.language)
-        gone = self._words_without_case(old) - _texts_of_tokens(f"{self._new.title}\n{self._new.text}", self.language)
+        came = self._may_be_names(new) - _texts_of_tokens(self._old_text, self._old.language)
+        gone = self._may_be_names(old) - _texts_of_tokens(f"{self._new.title}\n{self._new.text}", self.language)
         return {pair for pair in product(gone, came) if not are_alike(*pair)}
 
-    def _words_without_case(self, sentence: str) -> set[str]:
-        words = (each.text for each in tokens_of(sentence, self.language) if each.kind == "word")
-        return {word for word in words if self.language in _NO_CAPITALS or word.upper() == word}
+    def _may_be_names(self, sentence: str) -> set[str]:
+        words = (each for each in tokens_of(sentence, self.language, self.names) if each.kind in ("word", "name"))
+        has_capitals = self.language not in _NO_CAPITALS
+        return {each.text for each in words if each.kind == "name" or not has_capitals or each.text.upper() == each.text}
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""
