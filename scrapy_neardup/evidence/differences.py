@@ -318,8 +318,7 @@ def _partners(
     """Return a sentence compared with its partner. ``found`` is what ``find_places`` returns."""
     places, equal, has_moved = found
     longest = max(len(new), len(old))
-    is_one = len(places) == 1 and not has_moved
-    is_alone = (is_one or any(each.is_only for each in places)) and equal >= HALF * len(new)
+    is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
     if may_have_dateline and _has_dateline(places, new, aligned.partner):
@@ -388,6 +387,12 @@ def _is_partner_by_accident(
     is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
     is_added = known.closest[aligned.partner] != aligned.text and _ADDED * sum(each.says for each in new) <= unknown
     return unknown > 0 and (is_short or is_added)
+
+
+def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
+    """Return whether the sentences, of which a share is equal, differ in one place only."""
+    is_one = len(places) == 1 and not has_moved
+    return (is_one or any(each.is_only for each in places)) and equal >= HALF
 
 
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:

@@ -96,8 +96,8 @@ class BothTexts:
 
     def _may_be_names(self, sentence: str) -> set[str]:
         words = (each for each in tokens_of(sentence, self.language, self.names) if each.kind in ("word", "name"))
-        has_capitals = self.language not in _NO_CAPITALS
-        return {each.text for each in words if each.kind == "name" or not has_capitals or each.text.upper() == each.text}
+        lacks_capitals = self.language in _NO_CAPITALS
+        return {each.text for each in words if each.kind == "name" or lacks_capitals or each.text.upper() == each.text}
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""

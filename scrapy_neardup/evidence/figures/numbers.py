@@ -305,7 +305,8 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
 
 def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
     """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 millones y medio"."""
-    first = end + (tokens[end] == "و")
+    is_and = tokens[end] == "و" or (tokens[end] in ("e", "y", "et") and tokens[end + 2] in all_languages().scales)
+    first = end + is_and
     if scale > 1 and (behind := half_behind(tokens, end)) > end:
         return scale // 2, behind
     if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
