@@ -77,13 +77,7 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     """
     least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
     repeated = {each.text for each in comparison.sentences}
-    # These replace no figure: "two more were arrested".
-    more = {
-        Figure(str(each.low), kind)
-        for each in tolls_of(new.title, new.text, new.language)
-        if each.is_increment
-        for kind in (each.kind, PEOPLE, 0)
-    }
+    more = _increments(new)
     best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
     for number, each in enumerate(comparison.sentences):
         is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
@@ -94,6 +88,16 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
         better = best[each.partner].text
         said = () if better == each.text else {token.text for token in tokens_of(better, new.language)}
         yield each, [pair for pair in told if pair[0].token.text not in said and pair[1].figure not in more]
+
+
+def _increments(side: Side) -> set[Figure]:
+    """Return the figures of a text that replace none: "seven were arrested", "two more were arrested"."""
+    return {
+        Figure(str(each.low), kind)
+        for each in tolls_of(side.title, side.text, side.language)
+        if each.is_increment
+        for kind in (each.kind, PEOPLE, 0)
+    }
 
 
 def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tuple[Value, Value]]:
@@ -200,9 +204,7 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     if new.source == old.source != "":
         kinds = {kind for kind in FigureKind if kind < FigureKind.OTHER}
         after = _sums(before, olds, news) | after
-        # "A first" means that there was none, if the old text tells none.
-        told = {each.kind for each in figures_of(old.title, old.text, old.language)}
-        before |= {each.kind: Decimal(0) for each in news if each.is_first and each.kind not in told | before.keys()}
+        before = _none_before(old, news) | before
     corrected = {each.kind for each in news if each.is_correction}
     for kind in sorted(kinds & before.keys() & after.keys() & {each.kind for each in news}):
         known = before[kind]
@@ -230,6 +232,12 @@ def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[To
         for kind in before.keys() & more.keys()
         if not more[kind].is_first or not before[kind]
     }
+
+
+def _none_before(old: Side, news: Iterable[Toll]) -> dict[int, Decimal]:
+    """Return 0 for each kind of which a new text tells "a first", if the old one tells none."""
+    told = {each.kind for each in figures_of(old.title, old.text, old.language)}
+    return {each.kind: Decimal(0) for each in news if each.is_first and each.kind not in told}
 
 
 def _is_part(kind: int, known: str, newest: str, new: Side, old: Side) -> bool:
