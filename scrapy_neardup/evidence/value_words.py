@@ -49,7 +49,10 @@ def _all_words() -> Iterator[tuple[str, ValueWord]]:
 
 @lru_cache(1)
 def _tables() -> list[dict[str, frozenset[ValueWord]]]:
-    """Return what words say, and what stems say: words without their last letters."""
+    """Return what words say, what stems say, and what two words say together, by the first of them.
+
+    Stems are words without their last letters.
+    """
     words: dict[str, frozenset[ValueWord]] = {}
     stems: dict[str, frozenset[ValueWord]] = {}
     alone: dict[ValueWord, frozenset[ValueWord]] = {}  # many words say one thing
@@ -58,7 +61,7 @@ def _tables() -> list[dict[str, frozenset[ValueWord]]]:
         for form, table in ((word, words), (word[:-1], stems), (word[:-2], stems)):
             known = table.get(form, said)
             table[form] = known if said <= known else known | said
-    return [words, stems]
+    return [words, stems, {word.partition("_")[0]: said for word, said in words.items() if "_" in word}]
 
 
 @lru_cache(1 << 14)
@@ -70,7 +73,7 @@ def said_by(word: str, language: str = "") -> frozenset[ValueWord]:
 
 
 def _values_of(word: str, language: str) -> frozenset[ValueWord]:
-    words, stems = _tables()
+    words, stems, _ = _tables()
     bare = _bare(word, language)
     if found := words.get(word) or words.get(bare):
         return found
@@ -103,7 +106,12 @@ def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
     Characters of scripts without spaces are read together, the longest word that they make.
     """
     words = [each.printed for each in tokens if not is_unspaced(each)]
-    words += [f"{a}_{b}" for a, b in pairwise(words)]
+    words += [
+        pair
+        for pair in map("_".join, pairwise(words))
+        # Most words begin no two that say something.
+        if not _tables()[2].keys().isdisjoint(each.partition("_")[0] for each in (pair, _bare(pair, language)))
+    ]
     text = "".join(each.text for each in tokens if is_unspaced(each))
     pieces = {text[at : at + size] for at in range(len(text)) for size in range(1, _LONGEST_PIECE + 1)}
     known = pieces & _tables()[0].keys()
