@@ -15,6 +15,7 @@ from scrapy_neardup.text.display import one_line
 
 LEAST_COMMON = 0.49  # mean share that two copies have in common
 LEAST_COMMON_OF_ONE_SOURCE = 0.67
+LEAST_AT_TOP = 0.25  # two events with one long background have less
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05
@@ -111,10 +112,13 @@ def shared_part(pair: Pair) -> Finding:
     }
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     may_be_copy = _mean_share(shares | {"beginnings": 1.0}) >= least
+    at_top = 1.0
     if may_be_copy and (texts := pair.comparison) is not None:
         shares["beginnings"] = texts.held_beginnings
+        at_top = max(shares["beginnings"], shares["titles"])
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-    return too_low(f"a common part: {listed}", Measured("their weighted mean", _mean_share(shares), least))
+    mean = Measured("their weighted mean", _mean_share(shares), least)
+    return too_low(f"a common part: {listed}", mean, Measured("titles or beginnings", at_top, LEAST_AT_TOP))
 
 
 def _mean_share(shares: Mapping[str, float]) -> float:

@@ -230,8 +230,11 @@ class Pair:
             return False
         if self.comparison is None:
             return not self.same_text and self.share < REWRITTEN_SHARE
-        # Short lines that end with no full stop are counters, clocks and the like.
-        return any(not self.same_text or each.text.endswith(SENTENCE_ENDS) for each in self.comparison.differing)
+        # Short lines that end with no full stop are counters, clocks and the like, but for a title.
+        return any(
+            not self.same_text or each.is_title or each.text.endswith(SENTENCE_ENDS)
+            for each in self.comparison.differing
+        )
 
     @property
     def is_wall(self) -> bool:
