@@ -180,11 +180,9 @@ class Comparison:
     @property
     def names_another(self) -> bool:
         """Return whether a name is in the place of another one; in a script without capitals, whether any word is."""
-        for each in chain.from_iterable(sentence.differences for sentence in self.sentences):
-            words = each.old + each.new
-            if each.kind == "name" or (each.kind == "word" and words.upper() == words.lower()):
-                return True
-        return False
+        found = chain.from_iterable(each.differences for each in self.sentences)
+        names = ((each.kind, each.old + each.new) for each in found)
+        return any(kind == "name" or (kind == "word" and words.swapcase() == words) for kind, words in names)
 
     @property
     def has_other_names(self) -> bool:
@@ -192,9 +190,8 @@ class Comparison:
 
         A text that still has the old name elsewhere was edited, and is no form.
         """
-        if not self._count_other_names(islice(self.sentences, HEAD)) or self.share < FORM:
-            return False
-        return self._count_other_names(self.sentences) > 1 or self.has_other_figures
+        begins_so = self._count_other_names(islice(self.sentences, HEAD)) > 0 and self.share >= FORM
+        return begins_so and (self._count_other_names(self.sentences) > 1 or self.has_other_figures)
 
     def _count_other_names(self, sentences: Iterable[Sentence]) -> int:
         found = chain.from_iterable(each.differences for each in sentences)

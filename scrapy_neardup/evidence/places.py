@@ -21,6 +21,7 @@ from scrapy_neardup.evidence.tokens import (
     QUALIFIERS,
     Token,
     is_unspaced,
+    tokens_of,
 )
 from scrapy_neardup.evidence.value_words import differing, said_in
 
@@ -127,6 +128,17 @@ def find_places(
     places = _places(operations, moved, new, old, is_only=is_only)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+
+
+def filled_in(new: str, old: str) -> list[str]:
+    """Return the words that differ if one form of a title was filled in twice, nothing if a title was written anew.
+
+    Half of the titles is equal, and all else stands in the place of other words.
+    """
+    words, others = (tuple([each.text for each in tokens_of(title)]) for title in (new, old))
+    equal, operations = _operations(others, words)
+    is_form = 2 * equal >= max(len(words), len(others)) and all(a < b and c < d for a, b, c, d in operations)
+    return [word for a, b, c, d in operations for word in (*others[a:b], *words[c:d]) if is_form]
 
 
 @lru_cache(16)  # a sentence may be compared strictly, and then with the others

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine, tolls_in
+from scrapy_neardup.evidence.places import filled_in
 from scrapy_neardup.evidence.topic import UNKNOWN_COVERAGE, shared_terms, told_titles, topic_cosine
 from scrapy_neardup.rules.match import Finding, Measured, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -17,8 +18,7 @@ LEAST_COMMON = 0.49  # mean share that two copies have in common
 LEAST_COMMON_OF_ONE_SOURCE = 0.67
 LEAST_AT_TOP = 0.25  # two events with one long background have less
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
-LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
-LESS_COVERED = 0.05
+TOLD_OF_FORM = 0.66  # less of a title is told by the text of another form of its source
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 LEAST_TOLD = 0.12  # of the title of each of two texts that share a part
@@ -85,17 +85,19 @@ def little_in_common(pair: Pair) -> Finding:
     return too_low(Measured(pair.policy.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 
 
-def other_subject(pair: Pair) -> Finding | None:
-    """One source filled in a form twice: each title has a word that the other text does not tell, and names differ."""
-    if not (pair.same_source and LIKE_FORMS <= pair.title_overlap < 1 and pair.new.topic and pair.old.topic):
+# also in not_by_text and not_by_topic
+def filled_in_again(pair: Pair) -> Finding | None:
+    """One source filled in a title twice, and a text tells little of the other title; or "Group A" became "Group B".
+
+    If the texts were read, a name must be in the place of another one.
+    """
+    if not pair.is_other_of_source or pair.two_languages or (pair.comparison and not pair.comparison.names_another):
         return None
-    what = "two forms of one source: share of both titles that the other text tells"
-    option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
-    covered = sum(told_titles(pair.new.topic, pair.old.topic)) / 2 if pair.term_score else 0.0
-    finding = too_low(Measured(what, covered, pair.title_overlap - LESS_COVERED, option))
-    if finding.applies and pair.comparison and not pair.comparison.names_another:
-        return None
-    return finding
+    words = filled_in(*(each.title.decode("utf-8", "replace") for each in (pair.new, pair.old)))
+    if not words or all(len(word) == 1 and word.swapcase() != word for word in words):
+        return applies_if(bool(words), "two titles of one form that differ in single letters")
+    told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
+    return too_low(Measured("share of a title of one form that is told", min(told, default=1.0), TOLD_OF_FORM))
 
 
 def shared_part(pair: Pair) -> Finding:
@@ -188,9 +190,11 @@ def other_topic(pair: Pair) -> Finding | None:
     threshold = pair.policy.topic_threshold
     if pair.same_source:
         return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
-    score = Measured("score of the topics", pair.term_score, SUPPORTING_SHARE * threshold, "half of topic_threshold")
     told = min(told_titles(pair.new.topic, pair.old.topic))
-    return too_low(score, Measured("share of each title that the other text tells", told, LEAST_TOLD))
+    return too_low(
+        Measured("score of the topics", pair.term_score, SUPPORTING_SHARE * threshold, "half of topic_threshold"),
+        Measured("share of each title that the other text tells", told, LEAST_TOLD),
+    )
 
 
 def one_source(pair: Pair) -> Finding:
@@ -210,8 +214,11 @@ def low_topic_score(pair: Pair) -> Finding:
     measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
     if pair.vector_cosine is None:
         return too_low(measured)
-    parts = f"score of the terms {pair.term_score:.3f}, and {pair.vector_part:+.3f} for vectors"
-    return too_low(f"{parts} with a cosine of {pair.vector_cosine:.2f}", measured)
+    return too_low(
+        f"score of the terms {pair.term_score:.3f}, "
+        f"and {pair.vector_part:+.3f} for vectors with a cosine of {pair.vector_cosine:.2f}",
+        measured,
+    )
 
 
 def only_terms_in_common(pair: Pair) -> Finding | None:

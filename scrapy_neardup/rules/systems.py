@@ -79,12 +79,12 @@ NEWS = System(
     no_copy=(
         guards.less_alike_than_others,
         guards.little_in_common,
-        guards.other_subject,
+        guards.filled_in_again,
         guards.shared_part,
         guards.only_through_another,
     ),
-    not_by_text=(guards.other_topic, guards.only_through_another),
-    not_by_topic=(guards.low_topic_score, guards.only_terms_in_common, guards.far_from_first),
+    not_by_text=(guards.other_topic, guards.only_through_another, guards.filled_in_again),
+    not_by_topic=(guards.low_topic_score, guards.only_terms_in_common, guards.far_from_first, guards.filled_in_again),
     not_by_names=(guards.few_common_names, guards.other_meaning),
     no_match=(guards.other_form,),
 )

@@ -2,8 +2,10 @@
 
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from cases import read_cases
 from documents import LANES, Article, topic
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +30,7 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import NEWS, compare
 
+FORMS = read_cases(Path(__file__).with_name("title_forms.txt"))
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
 """Few slots, so that two topics have some in common."""
@@ -86,12 +89,10 @@ def test_a_few_terms_in_common_score_nothing(one: bytes, other: bytes) -> None:
 
 def test_a_term_weighs_more_than_the_one_behind_it() -> None:
     weights = list(TERM_WEIGHTS)
-    assert len(weights) == MOST_TOPIC_TERMS
-    assert weights[0] == HEAVIEST_TERM
+    assert (len(weights), weights[0]) == (MOST_TOPIC_TERMS, HEAVIEST_TERM)
     assert weights == sorted(weights, reverse=True)
     assert weights[-1] >= 1
-    shared = (topic_cosine(topic("abcdefgh"), topic(other)) for other in ("abcduvwx", "uvabcdwx", "uvwxabcd"))
-    first, between, last = shared
+    first, between, last = (topic_cosine(topic("abcdef"), topic(each)) for each in ("abcuvw", "uabcvw", "uvwabc"))
     assert first > between > last
 
 
@@ -159,6 +160,13 @@ def test_texts_that_begin_alike_are_copies_far_from_the_first_document_of_a_stor
     assert not any_applies((only_through_another,), Pair(b"", new, old, Policy()).with_texts(*texts, None))
 
 
+@pytest.mark.parametrize(("case", "relation"), [(case, kind) for kind, cases in FORMS.items() for case in cases])
+def test_one_source_fills_in_a_title_twice(case: tuple[str, str, str], relation: str) -> None:
+    sides = zip(case[:2], (case[2], "ABcdefgh"), strict=True)
+    pair = (record(text=title, title=title, topic=terms, source="paper.example") for title, terms in sides)
+    assert compare(Pair(b"", *pair, Policy()), NEWS).relation == relation
+
+
 def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     one, other = record(topic="ABcdefgh"), record(topic="ABcdeuvw")
     plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
@@ -172,8 +180,7 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.41, "0.41 <"), (0.448, "0.448 <"), (0.44996, "0.44996 <"), (0.45, "0.45 >="), (1, "1 >=")],
+    ("value", "shown"), [(0.41, "0.41 <"), (0.448, "0.448 <"), (0.44996, "0.44996 <"), (0.45, "0.45 >="), (1, "1 >=")]
 )
 def test_the_trace_shows_as_many_digits_as_tell_a_value_from_its_bound(value: float, shown: str) -> None:
     assert str(Measured("score", value, 0.45)) == f"score {shown} 0.45"
