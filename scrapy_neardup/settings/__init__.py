@@ -183,7 +183,7 @@ class NearDupSettings:
     item_fields: dict[str, str | None] = setting(
         values.ITEM_FIELDS,
         values.item_fields,
-        """The item fields that hold the parts of a document. Name only those that differ: ``{"text": "body", "time":
+        """The item fields that hold the parts of a document. Name only fields that differ: ``{"text": "body", "time":
         "published"}``. A part with the field None is not read.
 
         - ``text``: an item with a text is judged by it, and its page is not extracted. Without one, ``articleBody``,
