@@ -55,9 +55,9 @@ class NearDupSettings:
         0.7,
         values.number(float, 0, 1),
         """With ``'drop'`` a duplicate is dropped only if this share of its words is in a document that is kept. A
-        higher value keeps more copies. With ``NEARDUP_KEEP_UPDATES`` the rest may only be worded in another way.
+        higher value keeps more copies. With ``NEARDUP_KEEP_UPDATES`` the rest may differ only in wording.
 
-        Boilerplate of the item's own site does not count. If a text is not kept, the share is an estimate with a
+        Boilerplate of the item's own site does not count. If the window lacks a text, the share is an estimate with a
         standard error of about 0.03. The presets ``simhash`` and ``multiref`` use the similarity instead.
         """,
     )
@@ -133,8 +133,8 @@ class NearDupSettings:
         True,
         values.boolean,
         """With True the window keeps the first 20,000 characters of each text, packed, as long as the document. With
-        False it takes a third less memory, but no change is told, and only copies that are equal to the last line are
-        dropped. See docs/howto/purge.md#without-texts.""",
+        False it takes a third less memory, but no change is reported, and only copies that are equal to the last line
+        are dropped. See docs/howto/purge.md#without-texts.""",
     )
 
     namespace: str = setting(
@@ -183,7 +183,7 @@ class NearDupSettings:
     item_fields: dict[str, str | None] = setting(
         values.ITEM_FIELDS,
         values.item_fields,
-        """The item fields that hold the parts of a document. Name only those that differ: ``{"text": "body", "time":
+        """The item fields that hold the parts of a document. Name only fields that differ: ``{"text": "body", "time":
         "published"}``. A part with the field None is not read.
 
         - ``text``: an item with a text is judged by it, and its page is not extracted. Without one, ``articleBody``,
@@ -192,7 +192,7 @@ class NearDupSettings:
           docs/how-it-works.md#which-text-belongs-to-an-item.
         - ``title``: default: the title of the page.
         - ``language``: a code such as ``pt-BR``; default: the language that the page names. If title and text are
-          clearly in another language, that one counts.
+          clearly in another language, that language counts.
         - ``section``: such as ``Sports``; default: what the page says, or its url.
         - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
         - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601 or
@@ -237,7 +237,7 @@ class NearDupSettings:
         10.0,
         values.number(float, 0.01, HOUR, unit=" seconds"),
         """Seconds for one page. A page that takes longer, or is over 5 MB, is ``unchecked`` with the reason
-        ``extraction-failed``. A response that holds up later verdicts so long is passed over.
+        ``extraction-failed``. Later verdicts wait no longer than this for a response.
 
         After a page that takes over a fifth of this time, in CPU seconds, the next 50 pages of its source are
         ``extraction-failed`` too, so no hostile site can stall a crawl of several sources. This does not hold for the
@@ -248,7 +248,7 @@ class NearDupSettings:
     store_timeout: float = setting(
         2.0,
         values.number(float, 0.01, 600, unit=" seconds"),
-        """Seconds to wait for the store. Then it counts as lost. Until it is back, items pass at full speed as
+        """Seconds to wait for the store. Then the store counts as lost. Until it is back, items pass at full speed as
         ``unchecked`` with the reason ``store-unavailable``.""",
     )
 
@@ -269,8 +269,8 @@ class NearDupSettings:
     events_per_day: float = setting(
         17.0,
         values.number(float, 0, 1_000_000),
-        """About how many ``breaking`` events a day the rule ``sources`` may raise. With more events in the last 7 days,
-        it asks for more sources. See docs/events.md#rules.""",
+        """About how many ``breaking`` events a day the rule ``sources`` may raise. If the last 7 days had
+        more, the rule asks for more sources. See docs/events.md#rules.""",
     )
 
     events_min_sources: int = setting(
@@ -352,7 +352,7 @@ class NearDupSettings:
     events_sections: tuple[str, ...] = setting(
         values.SECTIONS,
         values.some_of(*values.SECTIONS),
-        """Of which sections these receivers get events. They also get events without a section.
+        """Of which sections the webhook, services and Atom file get events. They also get events without a section.
 
         The section is the commonest that the pages name, or their addresses, such as ``/deportes/``.
         """,

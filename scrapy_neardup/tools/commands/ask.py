@@ -47,7 +47,7 @@ OPTIONS = (
     option("--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"),
     option("--sources", metavar="N", type=number_from(1), help="only stories of at least N independent sources"),
     option("--language", metavar="CODE", help="only stories or articles in this language"),
-    option("--source", metavar="DOMAIN", help="only those of this source or owner"),
+    option("--source", metavar="DOMAIN", help="only stories or articles of this source or owner"),
     option(
         "--most",
         metavar="N",

@@ -50,7 +50,7 @@ OPTIONS = (
         action="extend",
         default=[],
         help="documents without labels, mixed with the others. A link to one of them counts as wrong. Documents with"
-        " the url or the text of a labelled one are left out",
+        " the url or the text of a labelled document are left out",
     ),
     option(
         "--seeds",
