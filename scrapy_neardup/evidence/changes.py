@@ -33,14 +33,10 @@ from scrapy_neardup.evidence.sentence_values import (
 from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, names_of, tokens_of
 
 _LONGEST_HEAD = 400  # characters
-_MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _LEAST_HELD = 0.3  # share of a text that another one holds
-_LEAST_COMMON = 2  # of the words beside a value, those that both sentences have
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
 # of a row of a table: its values, and their share of its words
-_LEAST_COLUMNS = 3
-_LEAST_OF_ROW = 0.4
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _SAME_PEOPLE = ((FigureKind.ILL, FigureKind.CASES), (FigureKind.CASES, FigureKind.ILL))  # "77 ill", "67 cases"
 _ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
@@ -117,7 +113,7 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
     is_alike = sentence.held >= _ALIKE * max(map(len, sides)) or any(each.is_alone for each in replaced.values())
     olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
     best = _best_pairs(olds, news)
-    least = 0 if is_alike else _LEAST_COMMON
+    least = 0 if is_alike else 2  # words beside a value
     yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
 
 
@@ -127,7 +123,8 @@ def _is_row(line: str, tokens: Sequence[Token], language: str) -> bool:
     A line of tolls is none: "4 dead, 30 hurt, 5 missing".
     """
     values = sum(each.kind in TOLD for each in tokens)
-    is_full = values >= max(_LEAST_COLUMNS, _LEAST_OF_ROW * len(tokens)) and not line.endswith(SENTENCE_ENDS)
+    # A row of a table has so many values, and so large a share of values.
+    is_full = values >= max(3, 0.4 * len(tokens)) and not line.endswith(SENTENCE_ENDS)
     return is_full and HARMED.isdisjoint(each.kind for each in figures_of("", line, language))
 
 
@@ -209,7 +206,8 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     for kind in sorted(kinds & before.keys() & after.keys() & {each.kind for each in news}):
         known = before[kind]
         newest = after[kind]
-        is_new = known < newest <= _MOST_GROWTH * (1 + known) or (0 < newest < known and kind in corrected)
+        # If no words around it are the same.
+        is_new = known < newest <= 20 * (1 + known) or (0 < newest < known and kind in corrected)
         if is_new and (kind in corrected or not _is_part(kind, str(known), str(newest), new, old)):
             yield kind, str(known), str(newest)
 

@@ -35,10 +35,7 @@ NEAR = 0.7  # share of a sentence that is equal: then words in two places may to
 HALF = 0.5  # the same share: then words in the one place that differs count
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
-_LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
-_SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
-_ADDED = 0.25  # share of the words of a sentence that the old text does not have
 _DATELINE = re.compile(r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
@@ -331,7 +328,7 @@ def _partners(
         each._replace(
             # The place is short, and the sentence has as many numbers as before, or more, but in lists.
             is_in_place=are_values
-            and max(map(len, place[:2])) <= _LONGEST_VALUE
+            and max(map(len, place[:2])) <= 5  # words
             and (gone <= came or all(place.numbers)),
             is_swapped=place.is_swap and equal >= FORM * longest,
             is_alone=counts_alone,
@@ -381,8 +378,10 @@ def _is_partner_by_accident(
     if equal < NEAR and known.language not in READ_LANGUAGES:
         return True
     unknown = sum(each.says and not known.has(each) for place in places for each in place.came)
-    is_short = len(new) <= _SHORT_SENTENCE and 2 * len(new) <= len(old)
-    is_added = known.closest[aligned.partner] != aligned.text and _ADDED * sum(each.says for each in new) <= unknown
+    # It may have most words of a partner twice as long by accident.
+    is_short = len(new) <= 8 and 2 * len(new) <= len(old)
+    # A quarter of its words.
+    is_added = known.closest[aligned.partner] != aligned.text and 0.25 * sum(each.says for each in new) <= unknown
     return unknown > 0 and (is_short or is_added)
 
 

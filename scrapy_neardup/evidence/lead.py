@@ -24,13 +24,9 @@ _QUOTES = re.compile('["„“”«»]')
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 1_500  # characters in which a lead is looked for
-_LEADS = 3
 _FEWEST_WORDS = 6
 _SHORTEST = 15  # characters of a sentence in a script without spaces
-_SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
 # names or terms
-_FEWEST_SHARED = 2
-_SHORT_HEADLINE = 3
 # Each sentence is compared with the same headline.
 _names_of = lru_cache(maxsize=64)(lambda headline: frozenset(find_names([headline], is_title=True)))
 
@@ -47,7 +43,8 @@ def find_lead(headline: str, text: str) -> str:
         del sentences[-1:]  # it is cut
     terms = terms_of(headline)
     lines = enumerate(map(terms_of, sentences))
-    same = (at for at, each in lines if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms)))
+    # Then the line is the headline.
+    same = (at for at, each in lines if len(each & terms) >= 0.8 * max(1, len(each), len(terms)))
     first = next(same, -1) + 1  # the sentence behind the headline
     leads = (
         sentence
@@ -56,9 +53,7 @@ def find_lead(headline: str, text: str) -> str:
         if not headline or tells_headline(headline, sentence)
         if not is_background(sentence)  # last, because few are
     )
-    ranked = [
-        (2 * place - len(terms & terms_of(each)), place, each) for place, each in enumerate(islice(leads, _LEADS))
-    ]
+    ranked = [(2 * place - len(terms & terms_of(each)), place, each) for place, each in enumerate(islice(leads, 3))]
     return one_line(min(ranked)[2], _LONGEST) if ranked else ""
 
 
@@ -90,7 +85,7 @@ def tells_headline(headline: str, sentence: str) -> bool:
     figures = find_figures(headline)
     found = find_figures(sentence) if figures else ()
     is_counted = not counted_figures(figures).isdisjoint(found)
-    fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE and not is_counted else 1
+    fewest = 2 if len(terms) > 3 and not is_counted else 1  # a short headline has few names and terms
     is_told = (
         len(terms & terms_of(sentence)) >= fewest
         or len(_names_of(headline).intersection(find_names([sentence]))) >= fewest

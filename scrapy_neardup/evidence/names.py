@@ -40,19 +40,14 @@ FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a the
 OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
 CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
-_COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
-_STILL_RARE = 8  # but so many documents may be the first reports of one event
 _MOST_CHARACTERS = 600  # of a line
 _KEY_SEED = 0x3A3E_5EED
 _MOST_TOLLS = 3
-_LARGE_TOLL = 5  # one that is equal is enough to look at two documents
 # of tolls
 _LARGEST_EXACT = 1 << 10
 _VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
 _LEAST_BITS = 2.3  # of equal tolls
 # a toll that rises, and how many times within a day
-_LEAST_RISEN = 4
-_MOST_RISEN = 3
 
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
@@ -161,7 +156,8 @@ def rarest_names(
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
     slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
     counts = weights.frequencies.learn_slots(slots, documents=0)
-    is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
+    # Of names that are in more, so many may be first reports of one event.
+    is_rare = counts <= max(8, weights.frequencies.documents // 64)
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
@@ -172,7 +168,7 @@ def rarest_names(
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
     looked_up = [
         *of_tolls,
-        *[slot << 16 for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
+        *[slot << 16 for slot in of_tolls if slot % _VALUES >= 5],  # an equal one is enough
         *names[: 12 if caseless else 4],
     ]
     keys = tuple(slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
@@ -203,7 +199,7 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     if sum(equal) >= _LEAST_BITS:
         return SharedTolls(len(equal), sum(equal), is_risen=False)
     pairs = [(before.get(kind, 0), value) for kind, value in tolls.items()]
-    return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
+    return SharedTolls(0, 0.0, any(4 <= old < new <= 3 * old for old, new in pairs))  # within a day
 
 
 def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, lacks_capitals: bool) -> int:

@@ -34,19 +34,11 @@ _BEGINNING = 700  # of a report
 _SHORTEST = 150  # of a sentence that is cut
 _CLAUSE_ENDS = re.compile(r"(?<![0-9])(?:[,;،؛] | [-–—] |[，；、])")
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-_LEAST_SHARE = 0.25  # of the terms of a sentence
-_MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 # the texts of two versions of an article tell what is new
-_LEAST_SCORE = 6.0
-_LEAST_OF_VERSION = 4.0
 _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
-_LEAST_OF_WORDS = 15  # the weight of the new terms of a sentence of a report
-_MORE_BESIDE_BRIEF = 7  # of the same: a report has other words than a brief story
-_BRIEF = 100  # terms of a story
 _FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentence that is not its first
-_HISTORY = 0.4
 
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
@@ -70,7 +62,6 @@ _ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}|{_SIZE.pattern}")  # "today (2
 # the weight of the terms that two sentences share
 _LEAST_SHARED = 4
 _LEAST_SHARED_OF_PLAIN = 6
-_MOST_NEAR = 4  # of the sentences of an older text, those that share most
 
 
 def own_sentences(
@@ -138,7 +129,7 @@ def _is_recounted(
 ) -> bool:
     weights = {code % NAME: _weight(code) for code in codes if not code & FIGURE}
     shared = ((sum(weights.get(slot, 0) for slot in slots), line) for line, slots in olds)
-    near = [(weight, _numbers(line, language)) for weight, line in sorted(shared, reverse=True)[:_MOST_NEAR]]
+    near = [(weight, _numbers(line, language)) for weight, line in sorted(shared, reverse=True)[:4]]
     known = {*chain.from_iterable(numbers for _, numbers in near)}
     numbers = _numbers(sentence, language)
     of_unit = min(_LEAST_SHARED, sum(weights.values()) / 2)
@@ -187,8 +178,8 @@ def news_among(
     another one, its sentences are those that the other text does not hold.
     """
     known = set(told)
-    least = _LEAST_OF_VERSION if is_version else _LEAST_SCORE
-    least_weight = 0 if is_version else _LEAST_OF_WORDS + _MORE_BESIDE_BRIEF * (len(known) < _BRIEF)
+    least = 4.0 if is_version else 6.0  # the texts of two versions tell what is new
+    least_weight = 0 if is_version else 15 + 7 * (len(known) < 100)  # a report has other words than a brief story
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
     about = _slots(of_title)
     left = dict(enumerate(of_sentences))
@@ -291,7 +282,7 @@ def _score(
     weight = sum(new.values())
     if (about and not repeats) or has_told_figures:
         return 0.0
-    if len(new.keys() - figures) < _LEAST_SHARE * len(weights):
+    if len(new.keys() - figures) < 0.25 * len(weights):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
     elif least_weight and (
         len(about - known) < _FEWEST_NEW
@@ -301,6 +292,7 @@ def _score(
         return 0.0
     else:
         score = (
-            min(_MOST_COUNTED, weight) / 2 + _WEIGHT * bool(figures) + (_OF_TITLE + 1) * len(of_title) - len(repeats)
+            # A longer sentence tells no more.
+            min(10, weight) / 2 + _WEIGHT * bool(figures) + (_OF_TITLE + 1) * len(of_title) - len(repeats)
         )
-    return score * (_HISTORY if _YEAR.search(sentence) else 1)
+    return score * (0.4 if _YEAR.search(sentence) else 1)

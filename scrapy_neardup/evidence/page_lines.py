@@ -19,8 +19,6 @@ from scrapy_neardup.text.sentences import Printed
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
-_MOST_BYLINES = 2  # lines of a text
-_LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)"
 
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
@@ -71,7 +69,7 @@ class BothTexts:
     @cached_property
     def has_few_bylines(self) -> bool:
         """Return False if many lines look like bylines: then the text is a list of names."""
-        return sum(map(_may_be_byline, self._new.text.split("\n"))) <= _MOST_BYLINES
+        return sum(map(_may_be_byline, self._new.text.split("\n"))) <= 2
 
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
@@ -157,4 +155,4 @@ def _has_notice(text: str) -> bool:
 def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
     """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    return _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    return _HOST.search(text) is not None or letters[0] >= 0.4 * letters[1] > 0

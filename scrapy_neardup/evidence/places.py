@@ -25,10 +25,8 @@ from scrapy_neardup.evidence.tokens import (
 )
 from scrapy_neardup.evidence.value_words import differing, said_in
 
-_SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
 LONGEST_DENIAL = 8  # words: of a longer part that is gone nobody knows what its "not" denied
-_WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 
 # First token and end of a place in the old sentence, and in the new one.
 _Operation = tuple[int, int, int, int]
@@ -117,7 +115,7 @@ def find_places(
     sentence of the text is reworded: then somebody changed just this, and no word counts as moved.
     """
     equal, changed = _operations(tuple([each.text for each in old]), tuple([each.text for each in new]))
-    if equal < _SAME_ORDER * len(new):
+    if equal < 0.3 * len(new):
         return [], 0, False
     operations = _joined(changed, new)
     may_be_names = not has_names or any(each.kind == "name" for each in new)
@@ -251,7 +249,7 @@ def _joined(operations: Sequence[_Operation], new: Sequence[Token]) -> list[_Ope
     """Join the parts of one word of a script without spaces."""
     joined: list[_Operation] = []
     for first, end, start, stop in operations:
-        if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
+        if joined and start - joined[-1][3] <= 2 and all(map(is_unspaced, new[joined[-1][3] : start])):  # inside a word
             first, _, start, _ = joined.pop()
         joined.append((first, end, start, stop))
     return joined

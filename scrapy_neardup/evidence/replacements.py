@@ -36,7 +36,6 @@ _SHARES = {
     "20%": "fifth",
 }
 _LIKE_ABOUT = ABOUT - QUALIFIERS  # not "only"
-_MOST_PARTS = 6  # words that are written as one
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
 
@@ -238,7 +237,7 @@ def _glued(tokens: Sequence[Token]) -> list[tuple[int, int, str, str]]:
             "".join([each.text[0] for each in parts if each.text not in FUNCTION_WORDS]),
         )
         for first in range(len(tokens))
-        for end in range(first + 2, min(len(tokens), first + _MOST_PARTS) + 1)
+        for end in range(first + 2, min(len(tokens), first + 6) + 1)  # words
         for parts in [tokens[first:end]]
     ]
 

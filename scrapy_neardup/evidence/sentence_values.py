@@ -32,15 +32,11 @@ from scrapy_neardup.evidence.tokens import (
 )
 from scrapy_neardup.text.folding import fold
 
-_LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
-_LEAST_VAGUE = 100  # "more than 300" may be 315
-_NEARLY = Decimal("0.9")
 _DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
 DIGITS = re.compile("[0-9]+")
 LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
-_LONGEST_LABEL = 2  # words that say something
 _ARABIC = re.compile("[\u0600-\u06ff]")
 REACH = 6  # words on either side of a value that may say what it counts
 _JOINED = frozenset("\u0648\u0628\u0644\u0641")
@@ -178,7 +174,7 @@ def is_other_value(old: Value, new: Value) -> bool:
         return SILENT not in (old.figure.kind, new.figure.kind) and _is_other_row(*values)  # "3rd" and "third"
     is_bounded = old.is_bounded != new.is_bounded or (old.is_bounded and new.figure.kind not in HARMED)
     before, after = map(Decimal, values)
-    is_vaguer = new.is_bounded and _LEAST_VAGUE < _NEARLY * before < after < before  # "315", "more than 300"
+    is_vaguer = new.is_bounded and 100 < Decimal("0.9") * before < after < before  # "315", "more than 300"
     digits = 1 if is_vaguer else 2
     is_rounded = (is_bounded or is_vaguer) and _is_rounded(before, after, digits)  # "136", "over 130"
     return not is_rounded and not are_equal(old.figure, new.figure)
@@ -235,7 +231,8 @@ def are_equal(before: Figure, after: Figure) -> bool:
         return True
     low, high = sorted((Decimal(before.value), Decimal(after.value)))
     is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
-    is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
+    # Smaller whole numbers are told exactly.
+    is_exact = is_of_harmed or (high < 10**6 and low == int(low) and high == int(high))
     return not is_exact and _is_rounded(low, high)
 
 
@@ -254,7 +251,10 @@ def equal_words(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
     ]
     pairs = takewhile(lambda pair: all(map(may_name, pair)) and is_same_word(*pair), zip(*rows, strict=False))
     return [
-        each for number, (_, each) in enumerate(pairs) if number < (REACH - 1 if is_unspaced(each) else _LONGEST_LABEL)
+        # Words that say something.
+        each
+        for number, (_, each) in enumerate(pairs)
+        if number < (REACH - 1 if is_unspaced(each) else 2)
     ]
 
 

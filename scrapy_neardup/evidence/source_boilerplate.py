@@ -52,11 +52,6 @@ PAGES = 6
 # Pages of the same text that make it boilerplate if no title tells them apart.
 PAGES_OF_ONE_TEXT = 24
 
-_MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
-_MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
-_MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
-_MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
-_FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
 _NO_TITLES = b"\0"
 _LINE = struct.Struct(">I")
@@ -155,7 +150,7 @@ class _Source:
     # Terms of most titles, such as the source's name: they do not tell articles apart.
     usual: frozenset[int] = frozenset()
     # For each article number, how many titles printed under it have no term in common, and the terms of these titles.
-    numbers: _Newest[int, bytes] = field(default_factory=lambda: _Newest(_MOST_NUMBERS))
+    numbers: _Newest[int, bytes] = field(default_factory=lambda: _Newest(128))
 
     def add(self, document: SourceDocument) -> None:
         self.documents[document.page] = document
@@ -164,7 +159,7 @@ class _Source:
             if document.terms and known[0] < TITLES and document.terms.isdisjoint(array("H", known[1:])):
                 known = bytes([known[0] + 1]) + known[1:] + array("H", document.terms).tobytes()
             self.numbers[document.article] = known
-        if len(self.documents) >= _FEWEST_TITLES:
+        if len(self.documents) >= 4:  # with fewer no term is usual
             counts = Counter(chain.from_iterable([each.terms for each in self.documents.values()]))
             self.usual = frozenset([term for term, count in counts.items() if count > _USUAL * len(self.documents)])
 
@@ -173,7 +168,7 @@ class SourceBoilerplate:
     """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
 
     def __init__(self) -> None:
-        self._sources: _Newest[bytes, _Source] = _Newest(_MOST_SOURCES)
+        self._sources: _Newest[bytes, _Source] = _Newest(1024)  # the store has all of them
         self._pending: dict[bytes, tuple[deque[bytes], deque[bytes]]] = {}
         self.pending = 0  # documents that no store knows
         self._is_damage_told = False
@@ -197,7 +192,8 @@ class SourceBoilerplate:
         found = lines & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = known.lines[line]
-        kept = array("I", sorted(lines - found)[:_MOST_LINES_OF_ONE])
+        # Those with the lowest keys, so two documents keep the same lines.
+        kept = array("I", sorted(lines - found)[:24])
         document = SourceDocument(page, article, terms, kept)
         if page not in known.documents:
             self._pending_of(source)[1].append(document.pack())
@@ -316,8 +312,7 @@ def _proved(
             # name of the site, it is the topic of a story.
             is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
             told = is_topic or any(
-                len(terms & mentioned_terms) >= max(min(2, len(terms)), _MENTIONED * len(terms))
-                for terms in (ours, theirs)
+                len(terms & mentioned_terms) >= max(min(2, len(terms)), 0.5 * len(terms)) for terms in (ours, theirs)
             )
             (about if told else unlike).append((theirs, shared))
     by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)

@@ -38,8 +38,6 @@ _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
 
 # shares of the longer of two spellings
-_SAME_BEGINNING = 0.6
-_SAME_LETTERS = 0.85
 
 
 def is_spelled(word: str, token: Token) -> bool:
@@ -169,10 +167,10 @@ def _have_like_letters(a: str, b: str) -> bool:
     if len(shorter) < 4 or shorter[0] != longer[0]:
         return False
     common = begin_alike(a, b)
-    if common >= max(4, _SAME_BEGINNING * len(longer)):
+    if common >= max(4, 0.6 * len(longer)):
         return True
     is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
-    is_like = is_turned or SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= _SAME_LETTERS
+    is_like = is_turned or SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= 0.85
     return is_like and len(longer) >= 6
 
 

@@ -43,12 +43,9 @@ UNKNOWN_COVERAGE = 0.23  # of a document without a title
 
 TOPIC_WORDS = 150
 KEYS = 12
-_TITLE_KEYS = 8
 MOST_SHARED_WORDS = 5
 _MOST_CHARACTERS = 1500  # of a line
 
-_FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
-_NAME_WEIGHT = 1.25
 
 NO_TOPIC = b"\0"  # a topic without terms that is known, unlike an empty one
 FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
@@ -68,7 +65,7 @@ def read_lead(lines: Iterable[str]) -> bytes:
     added if the term is a name. Terms are in ascending order.
     """
     codes = np.array(term_codes(*(line[:_MOST_CHARACTERS] for line in lines)), np.uint32)
-    if _FIGURES_IN_PROSE * np.count_nonzero(codes & _FIGURE) > len(codes):
+    if 4 * np.count_nonzero(codes & _FIGURE) > len(codes):  # of a table over a quarter are figures
         return b""
     # If most words have a capital, these are headlines, and capitals show no names.
     is_prose = 2 * np.count_nonzero(codes & _NAME) <= len(codes)
@@ -129,7 +126,7 @@ class TopicWeights:
             weights = _RARITIES.take(documents, mode="clip") - _RARITIES.take(counts, mode="clip")
             weights[weights <= _LEAST_RARITY] = 0.0
         weights *= _TIMES_WEIGHTS.take((times & _MOST_TIMES) + in_title)
-        weights[is_name] *= _NAME_WEIGHT
+        weights[is_name] *= 1.25
         heaviest = (-weights).argsort(kind="stable")[: min(self._most_terms, np.count_nonzero(weights))]
         chosen = slots.take(heaviest)
         of_title = in_title.take(heaviest)
@@ -137,7 +134,7 @@ class TopicWeights:
         low = chosen % TITLE_BIT
         packed = low + of_title * np.uint32(TITLE_BIT)
         terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
-        looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
+        looked_up = dict.fromkeys((*chosen[of_title][:8].tolist(), *chosen[:KEYS].tolist()))
         keys = tuple([slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
         return struct.pack(f">{len(terms)}H", *terms.values()), keys
 

@@ -15,11 +15,8 @@ from scrapy_neardup.evidence.figures.number_words import CURRENCIES, UNITS
 from scrapy_neardup.evidence.tokens import CLASSES, DENIALS, Token, is_unspaced
 from scrapy_neardup.evidence.word_tables import CLDR
 
-_LONGEST_ENDING = 3  # letters
 # The shortest stem, by the first letter of a script: of Hangul and in India a letter is a syllable.
 _SHORTEST = (("\uac00", 2), ("\u0900", 3), ("", 4))
-_SHARE_OF_STEM = 0.65  # of a word
-_LONGEST_PIECE = 12  # characters of a word of a script without spaces
 # What is written to the beginning of a word: "and", "in" and "the" in Arabic and Hebrew; "he will" in Swahili.
 PREFIX = re.compile(
     "^(?:[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db]{1,2}(?=...)|[\u0648\u0641]?(?:\u0644\u0644|[\u0628\u0644\u0643]?(?:\u0627\u0644)?)(?=...))"
@@ -96,7 +93,7 @@ def _forms(word: str) -> Iterator[str]:
     """Return a word without its last letters, the longest form first."""
     least = next(size for first, size in _SHORTEST if word >= first)
     if least > 2:  # a word of Hangul may be a short noun and a verb
-        least = max(least, len(word) - _LONGEST_ENDING, round(_SHARE_OF_STEM * len(word)))
+        least = max(least, len(word) - 3, round(0.65 * len(word)))  # of letters, and of a word
     return (word[:size] for size in range(len(word), least - 1, -1))
 
 
@@ -113,7 +110,7 @@ def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
         if not _tables()[2].keys().isdisjoint(each.partition("_")[0] for each in (pair, _bare(pair, language)))
     ]
     text = "".join(each.text for each in tokens if is_unspaced(each))
-    pieces = {text[at : at + size] for at in range(len(text)) for size in range(1, _LONGEST_PIECE + 1)}
+    pieces = {text[at : at + size] for at in range(len(text)) for size in range(1, 12 + 1)}
     known = pieces & _tables()[0].keys()
     words += (each for each in known if not any(each in other for other in known if other != each))
     return frozenset[ValueWord]().union(*(said_by(each, language) for each in words))

@@ -27,8 +27,6 @@ from scrapy_neardup.story import Join
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
 _NEAR_SIZE = 0.75
-_NEAR_SIZE_IF_HELD = 0.9
-_HELD = 0.9
 
 # How many texts of candidates are compared with one document. Candidates with equal texts count as one.
 MOST_LOOKS = 2
@@ -218,9 +216,9 @@ def _kind(pair: Pair) -> tuple[Kind, list[Finding]]:
         return "exact", []
     ratio = pair.containment and pair.resemblance / pair.containment
     facts = [Measured("resemblance divided by containment", ratio, _NEAR_SIZE)] if ratio else []
-    if ratio >= _NEAR_SIZE and pair.containment >= _HELD:
+    if ratio >= _NEAR_SIZE and pair.containment >= 0.9:
         size = 1 / (1 / ratio - 1 + pair.containment)
-        facts.append(Measured("size of the smaller text, as a share of the larger", size, _NEAR_SIZE_IF_HELD))
+        facts.append(Measured("size of the smaller text, as a share of the larger", size, 0.9))
     findings = [Finding(False, tuple(facts))]
     if all(each.is_reached for each in facts):
         return "near", findings

@@ -32,11 +32,8 @@ from scrapy_neardup.rules.systems import NEWS
 from scrapy_neardup.story import Join, Member
 from scrapy_neardup.text.display import one_line
 
-_LONGEST_TITLE = 220  # characters of a text that stand for a missing title
-
 # The number of an article, which is no date: 20251129, 202511.
 _NUMBER = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?:0\d|1[0-2])(?:[0-3]\d)?(?!\d))\d{5,}")
-_TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 
 # A text with more figures in 100 words has many; in scripts without spaces, in 100 characters.
 MANY_FIGURES_IN_100 = 3
@@ -96,7 +93,7 @@ def join_of(
         Member(
             id=document.id,
             url=document.link,
-            title=document.title or find_lead("", document.text) or one_line(document.text, _LONGEST_TITLE),
+            title=document.title or find_lead("", document.text) or one_line(document.text, 220),
             source=document.source,
             owner=owner,
             status=verdict.status,
@@ -175,7 +172,7 @@ def _is_coverage(match: Match) -> bool:
 def _shared(match: Match, document: Document) -> tuple[str, ...]:
     """Return the terms, or in another language the names, by which a document joined the story of its match."""
     new, old = match.pair.new, match.pair.old
-    beginning = document.text[:_TOLD_OF_TEXT]
+    beginning = document.text[:1_000]
     of_topic = shared_words(new.topic, old.topic, document.title, beginning)
     if len(of_topic) >= min(MOST_SHARED_WORDS, len(shared_terms(new.names, old.names))):
         return of_topic

@@ -71,7 +71,6 @@ _TOLD_BEFORE = re.compile(
 
 # A development: so many owners tell the same new terms in title and first characters of the text. In the first minutes
 # all tell the same news in other words.
-_NEEDED = 3
 _SHARED_TERMS = 4
 _TERMS = 16
 _LEAD = 300
@@ -274,7 +273,7 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
 
 def _are_told(lead: list[bytes], telling: list[bytes]) -> bool:
     tellers = Counter(term for _, term in {(each[4:8], term) for each in telling for term in split(each[8:], 2)})
-    return sum(tellers[term] >= _NEEDED for term in lead) >= _SHARED_TERMS
+    return sum(tellers[term] >= 3 for term in lead) >= _SHARED_TERMS
 
 
 def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:

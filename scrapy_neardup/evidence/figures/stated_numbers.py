@@ -36,12 +36,10 @@ from scrapy_neardup.evidence.figures.number_words import (
 from scrapy_neardup.evidence.figures.toll_words import ENDS, MARKS, Cues, has_died
 
 _REACH = 8  # tokens on either side of a figure that may bound it
-_GAP = 4  # tokens between an old value and the new one
 _BESIDE = 2  # tokens from a word such as "first" to the noun that says what it counts
 _NEAR = 3  # tokens from "no" to it, and to a word for a person
 _FAR = 9  # tokens to a verb that says it
 _ENDS_OF_SEARCH = WORDS["and"] | {LINE_END}  # "75 volunteers search for four missing climbers"
-_LONGEST_SUM = 12  # tokens between two parts of a sum
 # before "second": "جثة ثانية", "kasus kedua", "korban luka pertama"
 _OF_ORDINALS = (FigureKind.DEAD, FigureKind.INJURED, FigureKind.ILL, FigureKind.VICTIMS, FigureKind.CASES)
 _LONG = 5  # letters of a word that is no small word
@@ -172,7 +170,7 @@ def parts_of_sums(words: Sequence[str], placed: Sequence[Placed]) -> list[Placed
     parts = []
     for one, other in pairwise(placed):
         between = [word for word in words[one.end : other.first] if word not in HEDGES - WORDS["and"]]
-        is_joined = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and COMMA not in between
+        is_joined = 1 < len(between) <= 12 and between[-1] in WORDS["and"] and COMMA not in between  # tokens
         kinds = {one.figure.kind, other.figure.kind}
         is_of_one = len(kinds) == 1 or not kinds.isdisjoint((0, PEOPLE))
         is_sum = is_joined and is_of_one and other.figure.value != "0" and not any(map(meaning_of, between))
@@ -334,7 +332,7 @@ def _is_before_newer(words: Sequence[str], each: Placed, following: Placed, said
     between = words[each.end : following.first]
     if each.figure.kind == following.figure.kind == FigureKind.MISSING:  # "75 volunteers search for four climbers"
         return _ENDS_OF_SEARCH.isdisjoint(between)
-    if len(between) > _GAP:
+    if len(between) > 4:  # tokens
         return False
     if cues["from"].search(said):
         return True

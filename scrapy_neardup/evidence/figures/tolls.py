@@ -54,7 +54,6 @@ _REACH = 16  # tokens behind a figure of people who may have died: "two victims 
 _NEAR = 3  # and before it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _LONGEST = 1000  # characters of a sentence that are read
-_MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
@@ -73,9 +72,6 @@ _YEARS = re.compile(r"[12](?<![\w.,-].)(?:(?<=1)9|(?<=2)0)[0-9]{2}(?![\w%]|[.,][
 _RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)|(?<=உயிரிழ)ந்திருக்கலா[^ ]*")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
-_LONGEST_LINK = 120  # characters of a line without a full stop below a sentence: a headline of another article
-_MOST_ABOVE = 2  # times a bound; a greater value is that of a longer time
-_WIDEST = 100  # times the low bound of a range
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
 _FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
@@ -203,7 +199,8 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
         is_ended = sentence.endswith(SENTENCE_ENDS)
-        is_link = (has_begun or place >= _HEAD) and len(sentence) < _LONGEST_LINK and sentence < _INDIC
+        # A headline of another article.
+        is_link = (has_begun or place >= _HEAD) and len(sentence) < 120 and sentence < _INDIC
         has_begun |= is_ended and len(sentence) >= _SHORTEST
         if is_ended or not (is_link or is_of_page(sentence)):
             yield from ((sentence, part.casefold()) for part in with_scales(fold(sentence)).split("\n"))
@@ -284,13 +281,14 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     if known:  # "A child dies. It is the first death.", "A man dies. Another man has died of the fire."
         return not (toll.is_first and toll.is_increment) and all(each.is_first and each.is_increment for each in known)
     # "Gunmen kill three. They shot at a car, killing two men."
-    is_of_event = is_head and len(same) < _MOST_OF_KIND and toll.low >= same[0].low
+    is_of_event = is_head and len(same) < 3 and toll.low >= same[0].low  # further ones are those of places and days
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
     has_bound = toll.qualifier != "exact" and toll.low == same[0].low
     # "45" says more exactly what "dozens" or "at least 40" say.
     vague = [each for each in same if each.qualifier != "exact"]
     return (
-        is_of_news or has_bound or any(each.low <= toll.low <= (each.high or _MOST_ABOVE * each.low) for each in vague)
+        # A greater value is that of a longer time.
+        is_of_news or has_bound or any(each.low <= toll.low <= (each.high or 2 * each.low) for each in vague)
     )
 
 
@@ -392,7 +390,7 @@ def _bounds(each: Placed, start: Placed | None, said: str, cues: Cues) -> tuple[
     kinds = {start.figure.kind, each.figure.kind} - {0, SILENT, PEOPLE} if start else set()
     if start and len(kinds) == 1 and is_plain(start.figure.value):
         low = Decimal(start.figure.value)
-        if low < high <= _WIDEST * low:
+        if low < high <= 100 * low:
             return low, high, "range"
     if cues["at least"].search(said):
         return high, None, "at least"
