@@ -27,7 +27,7 @@ MOST_PRINTED = 240
 # How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind.
 MOST_STATES = 64
 
-RISING = (FigureKind.DEAD, FigureKind.INJURED)  # numbers that do not fall
+_RISING = (FigureKind.DEAD, FigureKind.INJURED)  # numbers that do not fall
 _ABOUT = 0.1  # "about 50" is no other number than 54
 
 
@@ -167,7 +167,7 @@ def _counted(ledger: Ledger, kind: int) -> list[PrintedFigure]:
         (each.owner, each.value): each
         for each in reversed(ledger.printed)
         if each.kind == kind
-        and kind in RISING
+        and kind in _RISING
         and each.value in current
         and not newest[each.owner].is_correction
         and each.low > newest[each.owner].low

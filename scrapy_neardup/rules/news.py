@@ -12,7 +12,6 @@ from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, new_terms, news_among, recounted, told_by
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.ledger import RISING
 from scrapy_neardup.story import Join, Ledger
 from scrapy_neardup.text.display import one_line
 
@@ -91,18 +90,14 @@ def _counts_more(figure: Figure, told: Collection[int]) -> bool:
 def _new_tolls(
     document: Document, told: Collection[int], tolls: Collection[tuple[int, float]], *, is_version: bool
 ) -> Iterator[Toll]:
-    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead.
-
-    A report that comes late has fewer dead: their number is new only if nobody told it.
-    """
-    highest = dict(sorted(tolls))
+    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead."""
+    kinds = {kind for kind, _ in tolls}
     for each in tolls_of(document.title, document.text, document.language):
         is_new = (each.kind, float(each.low)) not in tolls
         if each.is_increment:
             is_new = not each.is_first or (each.kind, 0.0) in tolls
         has_new_term = each.low > 1 and bool(new_terms(f"{each.low:f}", told, ""))
-        may_fall = each.kind not in RISING or each.is_increment or each.is_correction
-        is_known_kind = is_version or (each.kind in highest and (may_fall or each.low > highest[each.kind]))
+        is_known_kind = is_version or each.kind in kinds
         if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
             yield each
 
