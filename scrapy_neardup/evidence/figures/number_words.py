@@ -172,7 +172,7 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         elif part:
             value += part * (scale - 1)
             room = unit = scale
-        elif (behind := half_behind(tokens, i)) > i:
+        elif (behind := half_behind(tokens, i, unit, language.scales)) > i:
             value += Decimal(unit) / 2
             i = behind - 1
         elif added := _added(token, value, room, language):
@@ -188,12 +188,16 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
     return str(value), i
 
 
-def half_behind(tokens: Sequence[str], place: int) -> int:
-    """Return the place behind "and a half" in any language, or the same place if it is not there."""
-    ends = (
+def half_behind(tokens: Sequence[str], place: int, unit: int, scales: Mapping[str, int]) -> int:
+    """Return the place behind "and a half" in any language, or the same place if it is not there.
+
+    It stands behind a thousand and more, or before it: "a million and a half", "two and a half million". Elsewhere it
+    may be a time, or begin the next number: "half a dozen".
+    """
+    ends = [
         place + len(each) for each in _HALVES.get(tokens[place], ()) if [*tokens[place : place + len(each)]] == each
-    )
-    return max(ends, default=place)
+    ]
+    return next((end for end in ends if unit >= 1000 or scales.get(tokens[end], 0) >= 1000), place)
 
 
 def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:
@@ -227,7 +231,7 @@ def _room_behind(number: int | Decimal) -> int:
 
 KOREAN = re.compile(
     "[0-9][0-9.,천백십]*[만억조천]"
-    "(?:[0-9만억조천백십]| (?=[0-9]+[만천백십])| (?<=[만억조] )[0-9],?[0-9]{2,3}(?![0-9.,]))*"
+    "(?:[0-9만억조천백십]| (?=[0-9]+[만천백십])| (?<=[만억조] )[0-9],?[0-9]{2,3}(?![0-9.,년]))*"
 )
 _FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _DIGITS = dict(zip("零〇一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))

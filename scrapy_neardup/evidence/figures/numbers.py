@@ -58,7 +58,8 @@ _STOP = re.compile(rf" (?<=(\w) )([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([
 _BEGINNING = re.compile(r"(?:^|\n|[.] )(?:([^\W\d_]+) )?[0-9.,]+$")  # no sentence ends before its verb: "Rund 2 Mio."
 _LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
-_LAKH = fold("|".join("हजार लाख करोड़ হাজার লাখ কোটি ہزار لاکھ کروڑ".split()))
+_THAI_SCALE = fold("พัน(?!ธ|เอก|โท)|หมื่น|แสน|ล้าน")
+_HALF_MILLIONS = ("medio millon", "meio milhao", "mezzo milione", "yarim milyon")  # folded
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
@@ -81,23 +82,21 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
         ),
         r"\2 \1 ",  # "March 5, 2026"
     ),
-    ("bucuk", re.compile(r"(?i)(?<!\w)bir bucuk(?!\w)"), "1,5"),
-    ("och en halv", re.compile(r"(?i)(?<!\w)en och en halv(?!\w)"), "1,5"),
-    (" y medio", re.compile(r"(?i)(?<!\w)(?:un )?(millon) y medio(?!\w)"), r"1,5 \1"),
-    *((f"{scale}ا و", re.compile(rf"(?<!\w){scale}ا و(?=[0-9])"), f"1 {scale} و") for scale in ("مليون", "مليار")),
-    # A scale of Thai, without spaces before the next word.
-    *(
-        (scale, re.compile(f"([0-9]) ?({scale})(?=[\u0e01-\u0e2e\u0e40-\u0e44])"), r"\1 \2 ")
-        for scale in fold("พัน หมื่น แสน ล้าน").split()
+    ("och en halv", re.compile(r"(?i)(?<!\w)en och en halv (?=miljon|miljard|tusen)"), "1,5 "),
+    *((half, re.compile(f"(?i)(?<!\\w){half}(?!\\w)"), "500000") for half in _HALF_MILLIONS),
+    # Scales of Thai, without spaces before the next word, which may be พันธมิตร, "partner".
+    (
+        "น",
+        re.compile(f"([0-9]) ?((?:{_THAI_SCALE})+)(?=[\u0e01-\u0e2e\u0e40-\u0e44])"),
+        lambda found: f"{found[1]} {' '.join(re.findall(_THAI_SCALE, found[2]))} ",
     ),
     # A scale before its number, in Swahili and Sinhala.
     *(
-        (scale[1:], re.compile(rf"(?i)(?<![\w-])({scale}) ([0-9]+(?:[.,][0-9]+)*)"), r"\2 \1")
-        for scale in fold("elfu milioni bilioni මිලියන බිලියන ලක්ෂ කෝටි").split()
+        (scale[1:], re.compile(rf"(?i)(?<![\w-])(?<![0-9] )({scale}) ([0-9]+(?:[.,][0-9]+)*)"), r"\2 \1")
+        for scale in fold("elfu මිලියන බිලියන ලක්ෂ කෝටි").split()
     ),
-    # "साढ़े 3 लाख" are three and a half, and "सवा लाख" one and a quarter.
+    # "साढ़े 3 लाख" are three and a half.
     *((word, re.compile(f"{word} ([0-9]+)(?![0-9.,])"), r"\1.5") for word in map(fold, "साढ़े সাড়ে ساڑھے".split())),
-    *((word, re.compile(f"{word} (?={_LAKH})"), "1.25 ") for word in map(fold, "सवा সোয়া سوا".split())),
     ("٫", re.compile("٫"), "."),
     ("٬", re.compile("٬"), ","),
     *((sign, re.compile(f"(?<![0-9])(?<![0-9] ){sign}"), f"0{value}") for sign, value in _QUARTERS),
@@ -139,7 +138,7 @@ _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
 # Languages in which "1.200 million" are 1,200 million. Elsewhere it is a fraction.
-_WITH_POINTS = frozenset("ca da de el es eu gl hr id is it mk ms nl pt ro sl sr tr vi".split())
+_WITH_POINTS = frozenset("ca da de el es eu gl hr id is it mk nl pt ro sl sr tr vi".split())
 _POINTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 
 
@@ -305,9 +304,8 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
 
 def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
     """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 millones y medio"."""
-    is_and = tokens[end] == "و" or (tokens[end] in ("e", "y", "et") and tokens[end + 2] in all_languages().scales)
-    first = end + is_and
-    if scale > 1 and (behind := half_behind(tokens, end)) > end:
+    first = end + (tokens[end] == "و")
+    if (behind := half_behind(tokens, end, scale, {})) > end:
         return scale // 2, behind
     if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
         return 0, end
