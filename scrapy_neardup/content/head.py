@@ -135,10 +135,8 @@ def _unescaped(text: str) -> str:
 SHORT_PAGE = 1 << 15
 
 # Python takes quadratic time to decode some of these, and cannot decode the others to text. No browser knows them.
-# Many pages that are UTF-8 call themselves cp1252.
-_REFUSED = frozenset(
-    {"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape", "cp1252"}
-)
+_REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
+_UTF_8 = re.compile(b"[\xc2-\xf4][\x80-\xbf]+")
 
 
 def decode_html(body: bytes, encoding: str | None = None) -> str:
@@ -153,6 +151,8 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
     known = resolve_encoding(encoding or html_body_declared_encoding(body) or "")
     if known in _REFUSED or (known and not codecs.lookup(known)._is_text_encoding):
         known = None
+    if known == "cp1252" and len(_UTF_8.findall(body, 0, MOST_HEAD_BYTES)) > 1:
+        known = None  # many pages call themselves so, and are UTF-8
     name = by_mark or known or guess_encoding(body)
     if name in ("utf-16", "utf-32"):
         name += "-be"

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
-from scrapy_neardup.evidence.names import consonants
 from scrapy_neardup.evidence.page_lines import (
     BothTexts,
     Side,
@@ -26,6 +25,7 @@ from scrapy_neardup.evidence.page_lines import (
 )
 from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
+from scrapy_neardup.evidence.spellings import may_be_one_name
 from scrapy_neardup.evidence.tokens import FIRM, Token, signs_of, tokens_of
 from scrapy_neardup.evidence.value_words import differing, said_in
 from scrapy_neardup.text.alignment import LONGEST, Aligned, align
@@ -61,8 +61,12 @@ class Sentence(NamedTuple):
         the rest of it is equal.
         """
         if self.is_title:
-            return any(each.kind in FIRM or each.is_alone for each in self.differences)
+            return self.has_firm_difference or any(each.is_alone for each in self.differences)
         return bool(self.differences) or (self.words > 0 and not self.partner)
+
+    @property
+    def has_firm_difference(self) -> bool:
+        return self.is_title and any(each.kind in FIRM for each in self.differences)
 
     @property
     def shown(self) -> str:
@@ -195,7 +199,7 @@ class Comparison:
         swapped = [
             each.old
             for each in found
-            if each.kind == "name" and each.is_swapped and _sounds_of(each.old) != _sounds_of(each.new)
+            if each.kind == "name" and each.is_swapped and not _are_spellings(each.old, each.new)
         ]
         if not swapped:
             return 0
@@ -234,9 +238,10 @@ class Comparison:
         return sum(each.held for each in self._lines)
 
 
-def _sounds_of(names: str) -> frozenset[str]:
-    """Return how names sound, which is the same for two spellings: "Youssef Al Khateeb", "Yusuf al-Khatib"."""
-    return frozenset(map(consonants, words_of(names)))
+def _are_spellings(old: str, new: str) -> bool:
+    """Decide whether names may be two spellings of the same ones: "Youssef Al Khateeb", "Yusuf al-Khatib"."""
+    sides = [re.findall(r"\w+", side) for side in (old, new)]
+    return len(sides[0]) == len(sides[1]) and all(map(may_be_one_name, *sides))
 
 
 compare = lru_cache(4)(Comparison)  # several candidates may have been dropped as copies of one that was kept

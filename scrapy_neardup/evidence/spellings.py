@@ -11,7 +11,7 @@ from itertools import permutations, product
 
 from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.figures.numbers import WORDING
-from scrapy_neardup.evidence.names import skeleton
+from scrapy_neardup.evidence.names import consonants, skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
 from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
 
@@ -70,12 +70,20 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     if old.kind in FIRM or new.kind in FIRM:
         return False
     if "name" in (old.kind, new.kind):
-        pairs = zip(_VOWELS.findall(old.text), _VOWELS.findall(new.text), strict=False)
-        # An "a" or "i" stands in the place of an "o" or "u", or the other way round.
-        is_other = any(len({*pair} & {"a", "i"}) + (not {"o", "u", "ou"}.isdisjoint(pair)) > 1 for pair in pairs)
-        return _are_one_name(old.text, new.text) and not is_other
+        return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
     are_units = any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
     return are_units or (_sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
+
+
+def may_be_one_name(a: str, b: str) -> bool:
+    """Decide whether two names sound nearly alike, also if they are short: "Deir", "Dayr", but not "Maria", "Mario"."""
+    return consonants(a) == consonants(b) and not _has_other_vowel(a, b)
+
+
+def _has_other_vowel(a: str, b: str) -> bool:
+    """Return whether an "a" or "i" stands in the place of an "o" or "u", or the other way round."""
+    pairs = zip(_VOWELS.findall(a), _VOWELS.findall(b), strict=False)
+    return any(len({*pair} & {"a", "i"}) + (not {"o", "u", "ou"}.isdisjoint(pair)) > 1 for pair in pairs)
 
 
 def _is_same_time(old: Token, new: Token) -> bool:

@@ -230,9 +230,9 @@ class Pair:
             return False
         if self.comparison is None:
             return not self.same_text and self.share < REWRITTEN_SHARE
-        # Short lines that end with no full stop are counters, clocks and the like, but for a title.
+        # Short lines that end with no full stop are counters, clocks and the like. Of a title the figures count.
         return any(
-            not self.same_text or each.is_title or each.text.endswith(SENTENCE_ENDS)
+            not self.same_text or each.has_firm_difference or each.text.endswith(SENTENCE_ENDS)
             for each in self.comparison.differing
         )
 

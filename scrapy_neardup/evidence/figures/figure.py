@@ -66,7 +66,7 @@ def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
         # "Read also: ..." and "12 comments" are short. "Shares cost 12 euros, a rise of 21 %." is no counter.
         if (line.endswith(SENTENCE_ENDS) and len(line.split()) > 8) or len(line) > 80 or not is_of_page(line)
     )
-    return [*find_figures(title, language), *find_figures("\n".join(kept))]
+    return [*find_figures(title, language), *find_figures("\n".join(kept), language)]
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
