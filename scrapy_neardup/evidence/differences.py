@@ -66,6 +66,7 @@ class Sentence(NamedTuple):
 
     @property
     def has_firm_difference(self) -> bool:
+        """Return whether a title has another figure or denial. "(VIDEO)" is none of these."""
         return self.is_title and any(each.kind in FIRM for each in self.differences)
 
     @property

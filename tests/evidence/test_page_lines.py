@@ -37,6 +37,7 @@ FACTS = [
     *("Killed: {}", "Injured: {}", "{} tsp nutmeg", "{}. Leverage your income", "VIP: {},000₩", "Get it for ${}"),
     *("Viewing age of {} months and above", "Dorvale {} 11 6 15", "{} г филе минтая", "Tote: {}", "Muertos: {}"),
     *("사망 {}명", "{} मृत", "இறந்தவர்கள்: {}", "Patay: {}", "Омб қурбони: {}", "Deaths in Jaime: {}"),
+    *("Réactions: {} morts", "사망 {}명 공유", "Uppdaterad: {} döda", "शेयर बाजार {} अंक गिरा", "更新：大火死亡{}人"),
 ]
 
 
