@@ -206,7 +206,7 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     for kind in sorted(kinds & before.keys() & after.keys() & {each.kind for each in news}):
         known = before[kind]
         newest = after[kind]
-        # If no words around it are the same.
+        # A toll grows by no more if no words around it are the same.
         is_new = known < newest <= 20 * (1 + known) or (0 < newest < known and kind in corrected)
         if is_new and (kind in corrected or not _is_part(kind, str(known), str(newest), new, old)):
             yield kind, str(known), str(newest)

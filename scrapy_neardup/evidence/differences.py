@@ -384,9 +384,9 @@ def _is_partner_by_accident(
     if equal < NEAR and known.language not in READ_LANGUAGES:
         return True
     unknown = sum(each.says and not known.has(each) for place in places for each in place.came)
-    # It may have most words of a partner twice as long by accident.
+    # A short sentence may have most words of a long partner by accident.
     is_short = len(new) <= 8 and 2 * len(new) <= len(old)
-    # A quarter of its words.
+    # Too many of its words are in no sentence of the old text.
     is_added = known.closest[aligned.partner] != aligned.text and 0.25 * sum(each.says for each in new) <= unknown
     return unknown > 0 and (is_short or is_added)
 

@@ -46,7 +46,6 @@ _MOST_TOLLS = 3
 # of tolls
 _LARGEST_EXACT = 1 << 10
 _VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
-_LEAST_BITS = 2.3  # of equal tolls
 # a toll that rises, and how many times within a day
 
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
@@ -156,7 +155,7 @@ def rarest_names(
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
     slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
     counts = weights.frequencies.learn_slots(slots, documents=0)
-    # Of names that are in more, so many may be first reports of one event.
+    # A name in more documents tells no events apart, but eight may be the first reports of one.
     is_rare = counts <= max(8, weights.frequencies.documents // 64)
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
@@ -196,7 +195,7 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     tolls = tolls_in(new_names)
     before = tolls_in(old_names)
     equal = [math.log2(value) for kind, value in tolls.items() if 0 < value == before.get(kind)]
-    if sum(equal) >= _LEAST_BITS:
+    if sum(equal) >= 2.3:
         return SharedTolls(len(equal), sum(equal), is_risen=False)
     pairs = [(before.get(kind, 0), value) for kind, value in tolls.items()]
     return SharedTolls(0, 0.0, any(4 <= old < new <= 3 * old for old, new in pairs))  # within a day

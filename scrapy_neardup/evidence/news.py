@@ -60,8 +60,6 @@ _SIZE = re.compile(
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
 _ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}|{_SIZE.pattern}")  # "today (25)", "($4 billion)"
 # the weight of the terms that two sentences share
-_LEAST_SHARED = 4
-_LEAST_SHARED_OF_PLAIN = 6
 
 
 def own_sentences(
@@ -132,11 +130,9 @@ def _is_recounted(
     near = [(weight, _numbers(line, language)) for weight, line in sorted(shared, reverse=True)[:4]]
     known = {*chain.from_iterable(numbers for _, numbers in near)}
     numbers = _numbers(sentence, language)
-    of_unit = min(_LEAST_SHARED, sum(weights.values()) / 2)
+    of_unit = min(4, sum(weights.values()) / 2)
     return any(
-        weight >= (of_unit if unit else _LEAST_SHARED_OF_PLAIN)
-        and unit == other
-        and not are_equal(Figure(old, 0), Figure(new, 0))
+        weight >= (of_unit if unit else 6) and unit == other and not are_equal(Figure(old, 0), Figure(new, 0))
         for weight, before in near
         for (old, unit), (new, other) in product(before.items(), numbers.items())
         if new not in known and old not in numbers and unit not in _SPANS and (unit or len(new) > 2)

@@ -250,12 +250,7 @@ def equal_words(old: Sequence[Token], new: Sequence[Token]) -> list[Token]:
         list(dropwhile(lambda each: not may_name(each) and each.text not in WORDS["and"], row)) for row in (old, new)
     ]
     pairs = takewhile(lambda pair: all(map(may_name, pair)) and is_same_word(*pair), zip(*rows, strict=False))
-    return [
-        # Words that say something.
-        each
-        for number, (_, each) in enumerate(pairs)
-        if number < (REACH - 1 if is_unspaced(each) else 2)
-    ]
+    return [each for number, (_, each) in enumerate(pairs) if number < (REACH - 1 if is_unspaced(each) else 2)]
 
 
 def as_printed(text: str, tokens: Sequence[Token]) -> str:

@@ -10,8 +10,6 @@ from urllib.parse import SplitResult, urlsplit
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
 LONGEST_URL = 2_000
-_LONGEST_HOST = 253  # characters of a name that a server can have
-_REMEMBERED_URLS = 4096
 _LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
 
 # Domains under which strangers publish, and that the list of public suffixes lacks.
@@ -33,7 +31,7 @@ USUAL_PORTS = {"http": 80, "https": 443}
 
 def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
     """Cache the answers of a function for the last few thousand urls, except long ones."""
-    of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
+    of_short = lru_cache(maxsize=4096)(function)
 
     @wraps(function)
     def of_any(url: str) -> str:
@@ -139,7 +137,7 @@ def host_of(url: str) -> str:
 def ascii_host(parts: SplitResult) -> str:
     """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
     host = parts.hostname or ""
-    if not host.isascii() and len(host) <= _LONGEST_HOST:
+    if not host.isascii() and len(host) <= 253:  # a host has no more characters
         with suppress(UnicodeError):  # no server can have this name
             host = host.encode("idna").decode("ascii")
     host = host.rstrip(".")

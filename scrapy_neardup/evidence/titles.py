@@ -24,7 +24,6 @@ _MOST_CHARACTERS = 400
 _STEM = 5  # characters
 _LEAST_LETTERS = 4  # of a word in a script with capitals
 _FIRST_WITHOUT_CASE = "\u0590"  # Hebrew; Latin, Greek, Cyrillic, Armenian stand before it
-_SYLLABLES = 2  # of a Korean word; what follows is mostly a particle
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})")
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]+")
@@ -38,7 +37,6 @@ _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
 
 # words, and characters of a word
-_MOST_REMEMBERED = 1 << 16
 _LONGEST_REMEMBERED = 40
 NAME = 1 << 16
 FIGURE = 1 << 17
@@ -148,7 +146,7 @@ class _Codes(dict[str, tuple[int, ...]]):
     """The codes of a word, remembered because words repeat."""
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= _MOST_REMEMBERED:
+        if len(self) >= 1 << 16:
             self.clear()
         pairs = [] if word.isascii() or max(word) < "\u0e00" else _pairs(word)  # Thai is the first of these scripts
         codes = tuple(map(_hash, pairs)) if pairs else (self._code_of(word),)
@@ -159,7 +157,7 @@ class _Codes(dict[str, tuple[int, ...]]):
     def _code_of(self, word: str) -> int:
         """Return the hash of the beginning of a word, which inflected forms share, and what the word is.
 
-        An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
+        An Arabic word begins behind its article. A Korean word is cut after two syllables.
         """
         folded = word.casefold()
         stem = folded[:_STEM]
@@ -167,7 +165,7 @@ class _Codes(dict[str, tuple[int, ...]]):
         if word[0] >= _FIRST_WITHOUT_CASE:
             is_korean = _HANGUL.match(word) is not None
             folded = _ARABIC_ARTICLE.sub("", folded)
-            stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
+            stem = word[:2] if is_korean else folded[:_STEM]  # what follows is mostly a particle
             least = len(word) if is_korean else 3
         has_weight = len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper())
         code = _hash(stem) if has_weight else NO_TERM

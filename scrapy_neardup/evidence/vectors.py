@@ -25,7 +25,6 @@ BLOCK = 64  # documents of one language, at least
 MOST_OF_SOURCE = 8  # documents; see above
 FEWEST = 8  # documents of a language, before its vectors are used: until then they are unlike those of any other one
 MOST_DIMENSIONS = 4096
-_PRIOR = 20  # as many documents does the mean of all languages count for in the mean of one
 _MOST_CHARACTERS = 1000  # of title and lead together
 EVERYWHERE = b"**"  # stands for the documents of all languages; those of unknown language have a mean of their own
 _KEY = b"mean "  # before a language: the key under which a store keeps its mean, beside the hashes of sources
@@ -106,7 +105,7 @@ class VectorMeans:
                 mean.block = mean.block + vector
         if (of_language if any(language) else of_all)[-1] < FEWEST:
             return b""
-        total = of_language + of_all * np.float32(_PRIOR / max(1.0, of_all[-1]))
+        total = of_language + of_all * np.float32(20 / max(1.0, of_all[-1]))
         centred = (vector - total / total[-1])[:-1]
         largest = float(np.abs(centred).max())
         # One signed byte a dimension. The length is lost: only directions are compared.

@@ -19,9 +19,6 @@ from scrapy_neardup.sketch.origin import NOTHING, Origin, packed_language
 from scrapy_neardup.sketch.text_sketch import Draft, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
 
-_TEXT_KEY_SEED = 0x7E87
-_URL_KEY_SEED = 0x0421
-_ARTICLE_KEY_SEED = 0xA271
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
 
 
@@ -87,11 +84,12 @@ class Sketcher(TextSketcher):
         assert sketch is not None
         is_boilerplate = bool(draft.left_out) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
-        keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED)]
+        # Each kind of key has a seed of its own.
+        keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, 0x7E87)]
         if document.url_identity:
-            keys.append(xxhash.xxh32_intdigest(origin.url_hash, _URL_KEY_SEED))
+            keys.append(xxhash.xxh32_intdigest(origin.url_hash, 0x0421))
         if origin.article_hash != NOTHING:
-            keys.append(xxhash.xxh32_intdigest(origin.article_hash, _ARTICLE_KEY_SEED))
+            keys.append(xxhash.xxh32_intdigest(origin.article_hash, 0xA271))
         topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
         names = b""
         name_keys: tuple[int, ...] = ()

@@ -17,9 +17,7 @@ from scrapy_neardup.text.sentences import Printed
 from scrapy_neardup.text.words import WITHOUT_SPACES
 
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
-_MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
 _PARTNER = 0.4  # share of the words of a sentence that its partner holds
-_NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
 _SHORT = 12  # words; a sentence that is no longer, and no longer than its partner, needs no neighbour
 
 
@@ -85,7 +83,7 @@ class _Holders:
             return []
         scores: dict[int, float] = {}
         for places in found:
-            if len(places) <= _MOST_PROPOSED:
+            if len(places) <= 24:  # a word of more old sentences proposes none of them
                 for place in places:
                     scores[place] = scores.get(place, 0.0) + 1 / len(places)
         if not scores:
@@ -110,6 +108,6 @@ class _Holders:
         added = {place: len(wanted.keys() & self.tokens[place] - held) for place in sides}
         side = max(added, key=added.__getitem__, default=best)
         chosen, share = [best], len(held)
-        if added.get(side, 0) >= _NEIGHBOUR * len(wanted):
+        if added.get(side, 0) >= 0.15 * len(wanted):  # share that a neighbour of the partner must add
             chosen, share = sorted((best, side)), share + added[side]
         return chosen if share >= _PARTNER * len(wanted) else []

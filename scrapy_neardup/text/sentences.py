@@ -23,7 +23,6 @@ _LONGEST_WORD = 12
 _LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
 # characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
 _FEWEST_WORDS = 50
-_SHORTEST_MEAN = 3.8
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
 _DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 
@@ -82,7 +81,7 @@ def _words_without_stop(reading: Reading) -> set[str]:
     """Return the short words that the texts have without a full stop."""
     lengths = reading.ends - reading.starts
     is_free = lengths <= 6
-    if len(lengths) < _FEWEST_WORDS or lengths.mean() > _SHORTEST_MEAN:
+    if len(lengths) < _FEWEST_WORDS or lengths.mean() > 3.8:
         is_free &= reading.flags.take(reading.ends) & STOP == 0
     places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
     return {reading.text[begin:end] for begin, end in places}

@@ -64,7 +64,6 @@ UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
-_SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
 
 
 _HALVES = {
@@ -109,7 +108,7 @@ def number_words(tokens: Iterable[str], code: str = "") -> dict[str, NumberWords
     read = [code]
     if not code:
         votes, first = _votes(known)
-        least = max(_SECOND_LANGUAGE, votes[first] / 2)
+        least = max(5, votes[first] / 2)  # as in a notice
         read = [*(name for name in languages if name != first and votes[name] >= least), first]
     tables = [languages[name] for name in read if name in languages]
     return {word: table for table in tables for word in known if word in table.small or word in table.scales}

@@ -73,7 +73,6 @@ _RANGE = re.compile(r"([0-9](?<![\w.,-].)[0-9]*) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{
 _FEARED = re.compile(r"feared (?=dead|drowned|killed|buried|trapped)|(?<=உயிரிழ)ந்திருக்கலா[^ ]*")
 _SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
-_FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _LINES = re.compile(r"(?<=[.!?]) |\n|(?<=[。！？])")
 _INDIC = "\u0900"  # from this script on, many sentences are short, and number words have many endings
@@ -176,7 +175,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
 
     They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
     """
-    if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold()))):
+    if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:400]}").casefold()))):
         return []
     # "40 feared dead" is no toll, but tells the event
     head = _FEARED.sub("", with_scales(fold(f"{title}\n{text[:_LONGEST]}")).casefold())
@@ -199,7 +198,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
         sentence = sentence[:_LONGEST]
         is_ended = sentence.endswith(SENTENCE_ENDS)
-        # A headline of another article.
+        # Below a sentence, a short line without a full stop is the headline of another article.
         is_link = (has_begun or place >= _HEAD) and len(sentence) < 120 and sentence < _INDIC
         has_begun |= is_ended and len(sentence) >= _SHORTEST
         if is_ended or not (is_link or is_of_page(sentence)):
@@ -287,7 +286,7 @@ def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
     # "45" says more exactly what "dozens" or "at least 40" say.
     vague = [each for each in same if each.qualifier != "exact"]
     return (
-        # A greater value is that of a longer time.
+        # More than twice a bound is told of a longer time.
         is_of_news or has_bound or any(each.low <= toll.low <= (each.high or 2 * each.low) for each in vague)
     )
 
