@@ -21,7 +21,6 @@ _PART = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
-_LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
 _LONGEST_SAID = 300  # characters of sections, or of a publisher
 
@@ -128,7 +127,7 @@ def language_code(tag: str) -> str:
 
 def _unescaped(text: str) -> str:
     # A character reference has a few digits; int() refuses thousands of them.
-    return unescape(_LONG_NUMBER.sub("", text))
+    return unescape(re.sub("(?i)&#x?[0-9a-f]{100,}", "", text))
 
 
 # A page of at most this many bytes is decoded in the event loop, a longer one in a thread.
@@ -136,7 +135,6 @@ SHORT_PAGE = 1 << 15
 
 # Python takes quadratic time to decode some of these, and cannot decode the others to text. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
-_UTF_8 = re.compile(b"[\xc2-\xf4][\x80-\xbf]+")
 
 
 def decode_html(body: bytes, encoding: str | None = None) -> str:
@@ -151,7 +149,7 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
     known = resolve_encoding(encoding or html_body_declared_encoding(body) or "")
     if known in _REFUSED or (known and not codecs.lookup(known)._is_text_encoding):
         known = None
-    if known == "cp1252" and len(_UTF_8.findall(body, 0, MOST_HEAD_BYTES)) > 1:
+    if known == "cp1252" and len(re.findall(b"[\xc2-\xf4][\x80-\xbf]+", body[:MOST_HEAD_BYTES])) > 1:
         known = None  # many pages call themselves so, and are UTF-8
     name = by_mark or known or guess_encoding(body)
     if name in ("utf-16", "utf-32"):

@@ -178,7 +178,6 @@ _FILE_ENDING = re.compile(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$")
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE)
 _DIVIDER = re.compile(r"[-_.,~=:]")
 _DIGITS = re.compile(r"[A-Za-z]{0,12}([0-9]{5,20})")  # shorter numbers are counts, prices and years
-_HEX = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{12,40}")
 # Letters and digits take turns, as in c4gd2lxz3zxo; or they are capitals and digits, as in idUSKBN1XO2QX.
 _CODE = re.compile(r"(?=.{9,24}$)(?:[a-z]+[0-9]+){3,}[a-z]*|(?=.{9,26}$)(?:id)?(?:[A-Z]+[0-9]+){2,}[A-Z]*")
 _DAY = "(?:0[1-9]|[12][0-9]|3[01])"
@@ -240,7 +239,7 @@ def _numbers(segments: Iterable[str]) -> set[str]:
             continue
         tokens = _DIVIDER.split(segment)
         for token in (tokens[0], tokens[-1]):
-            if _HEX.fullmatch(token) or _CODE.fullmatch(token):
+            if re.fullmatch(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{12,40}", token) or _CODE.fullmatch(token):
                 found.add(token)
             elif (digits := _DIGITS.fullmatch(token)) and not _DATE.fullmatch(digits[1]):
                 found.add(digits[1])

@@ -39,7 +39,6 @@ _DATELINE = 4  # words
 # of a row of a table: its values, and their share of its words
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _SAME_PEOPLE = ((FigureKind.ILL, FigureKind.CASES), (FigureKind.CASES, FigureKind.ILL))  # "77 ill", "67 cases"
-_ENGLISH = frozenset(("people", "score", "magnitude", "votes"))  # labels that are told in English
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
@@ -149,7 +148,7 @@ def _label(old: Value, new: Value, text: str) -> str:
         return ""
     figure = new.figure
     is_known = old.figure.label == figure.label or old.token.kind == "quantity"  # "many reported dead"
-    if is_known and (0 < figure.kind < FigureKind.OTHER or figure.label in _ENGLISH):
+    if is_known and (0 < figure.kind < FigureKind.OTHER or figure.label in ("people", "score", "magnitude", "votes")):
         return figure.label
     is_denial = old.token.kind == "negation" and new.token.kind != "number"  # "not only sad", "both sad"
     if is_denial or not WITHOUT_SIZE.isdisjoint((old.token.text, new.token.text)):

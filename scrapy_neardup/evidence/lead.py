@@ -20,7 +20,6 @@ _CREDIT = re.compile(
     r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
 )
 _UNMARKED = re.compile("[\u0e01-\u0eff][\u0e01-\u0eff ]{29}$")  # Thai and Lao have no full stops
-_QUOTES = re.compile('["„“”«»]')
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 1_500  # characters in which a lead is looked for
@@ -67,7 +66,7 @@ def is_quotable(sentence: str) -> bool:
     )
     first = LETTERS.search(sentence)
     is_alone = not _CREDIT.search(sentence) and (first is None or first[0].casefold() not in HANGING)
-    return is_long and is_whole and is_alone and len(_QUOTES.findall(sentence)) % 2 == 0
+    return is_long and is_whole and is_alone and len(re.findall('["„“”«»]', sentence)) % 2 == 0
 
 
 @lru_cache(maxsize=64)  # a sentence is looked at for itself, and for those behind it

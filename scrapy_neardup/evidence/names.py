@@ -58,7 +58,6 @@ _FIGURE = re.compile(
 )
 _THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
-_VOICED = str.maketrans("ptk", "bdg")
 _CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
 _LETTERS = str.maketrans(
     {
@@ -126,7 +125,7 @@ def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
             name = skeleton(word[0])
             found[name] = None
             if "\u0b80" <= word[0][0] <= "\u0bff":  # Tamil writes t and d alike: most are d inside a word
-                found[name[:1] + name[1:].translate(_VOICED)] = None
+                found[name[:1] + name[1:].translate(str.maketrans("ptk", "bdg"))] = None
         for word in _FIGURE.finditer(line, 0, _MOST_CHARACTERS):
             found[_THOUSANDS.sub("", word[0]).replace(",", ".")] = None
     found.pop("", None)

@@ -37,9 +37,7 @@ DIGITS = re.compile("[0-9]+")
 LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _BESIDE_SIGN = re.compile("(?<=[^\\w\\s\u0900-\u109f]) (?=[0-9])| (?=%)")
-_ARABIC = re.compile("[\u0600-\u06ff]")
 REACH = 6  # words on either side of a value that may say what it counts
-_JOINED = frozenset("\u0648\u0628\u0644\u0641")
 TOLD = ("number", "quantity", "time", "code")
 _READ = (*TOLD, "negation")  # "no deaths" -> "three deaths"
 
@@ -140,7 +138,7 @@ def _bounds(token: Token) -> bool:
 
 def _bare(token: Token) -> str:
     """Return a word without an Arabic "and", "in" or "for" that is joined to it."""
-    return token.text[1:] if token.text[0] in _JOINED else token.text
+    return token.text[1:] if token.text[0] in "\u0648\u0628\u0644\u0641" else token.text
 
 
 def is_small(token: Token) -> bool:
@@ -207,7 +205,7 @@ def _may_be_misread(old: str, new: str) -> bool:
     """
     digits = [DIGITS.findall(each) for each in (old, new)]
     # Number words of this script are read in part.
-    is_part = any(digits) and not all(digits) and _ARABIC.search(old + new) is not None
+    is_part = any(digits) and not all(digits) and re.search("[\u0600-\u06ff]", old + new) is not None
     is_turned = digits[0] == digits[1][::-1] and [*map(len, digits[0])] != [*map(len, digits[1])]  # not "1.2", "2.1"
     has_same = is_turned or "".join(digits[0]) == "".join(digits[1])
     has_lost_word = not all(map(LETTERS.search, (old, new)))

@@ -41,7 +41,6 @@ _LONGEST_REMEMBERED = 40
 NAME = 1 << 16
 FIGURE = 1 << 17
 NO_TERM = 1 << 18
-_CALENDAR = MONTHS | WEEKDAYS
 
 
 def title_terms(title: str) -> frozenset[int]:
@@ -171,7 +170,7 @@ class _Codes(dict[str, tuple[int, ...]]):
         code = _hash(stem) if has_weight else NO_TERM
         if word[0].isdigit():
             return code | FIGURE
-        return code | NAME if word[0].isupper() and folded not in _CALENDAR else code
+        return code | NAME if word[0].isupper() and folded not in MONTHS and folded not in WEEKDAYS else code
 
 
 _codes = _Codes()

@@ -25,7 +25,6 @@ _PREFIX_OF = {"sw": re.compile("^(?:ha)?(?:ni|tu|wa|li|ya|ki|vi|zi|ku|pa|mu|u|m|
 
 # What is written to a word so that it denies. Vowels of Turkish follow each other: "oldu", "olmadı".
 _BEFORE, _INSIDE, _BEHIND = (tuple(DENIALS[place].split()) for place in ("before", "inside", "behind"))
-_ONE_VOWEL = str.maketrans("aou", "eii")
 
 VALUES = frozenset(("unit", "currency", "share", "day", "month"))
 
@@ -124,7 +123,7 @@ def differing(old: frozenset[ValueWord], new: frozenset[ValueWord]) -> set[str]:
 
 def are_denied(a: str, b: str, language: str = "") -> bool:
     """Decide whether one of two words is the other one and denies it: "valid", "invalid"; "oldu", "olmadı"."""
-    shorter, longer = sorted((each.translate(_ONE_VOWEL) for each in (a, b)), key=len)
+    shorter, longer = sorted((each.translate(str.maketrans("aou", "eii")) for each in (a, b)), key=len)
     is_inside = shorter != longer and any(shorter == longer.replace(each, "", 1) for each in _INSIDE)
     has_one_stem = language == "sw" and _bare(a, "sw")[:-1] == _bare(b, "sw")[:-1]
     is_denied = has_one_stem and a.startswith("ha") != b.startswith("ha")

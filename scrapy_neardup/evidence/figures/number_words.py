@@ -232,7 +232,6 @@ KOREAN = re.compile(
     "[0-9][0-9.,천백십]*[만억조천]"
     "(?:[0-9만억조천백십]| (?=[0-9]+[만천백십])| (?<=[만억조] )[0-9],?[0-9]{2,3}(?![0-9.,년]))*"
 )
-_FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _DIGITS = dict(zip("零〇一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
@@ -244,7 +243,6 @@ IDEOGRAPHS = (
 _COUNTERS = frozenset("".join(WORDS["behind numerals"]))
 _ORDINALS = frozenset("第周週期拜曜初数數几幾")  # before an ordinal number, a day of the week, or "tens": 数十
 _RUN = re.compile(f"[0-9一{IDEOGRAPHS}](?:[0-9一{IDEOGRAPHS}]|[.,](?=[0-9]))*")
-_NUMERAL_PART = re.compile("[0-9.,]+|.")
 _NO_COUNT = re.compile("本木|分(?![之の鐘钟間间])")  # Roppongi; "十分" is "enough"
 _LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千万不要 it is "by all means"
 _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
@@ -253,7 +251,7 @@ _FRACTIONS = ("分之", "分の")
 
 def to_myriads(found: re.Match[str]) -> str:
     """Return a number with the characters for myriads of Chinese in place of those of Korean."""
-    return found[0].replace(" ", "").translate(_FROM_KOREAN)
+    return found[0].replace(" ", "").translate(str.maketrans("십백천만억조", "十百千万億兆"))
 
 
 def with_digits(text: str) -> str:
@@ -281,7 +279,7 @@ def _number(numeral: str) -> str:
     if _DIGITS.keys() >= set(numeral):  # 二〇一九; two digits without a zero are no number
         is_number = len(numeral) != 2 or numeral[1] in "〇零"
         return "".join(str(_DIGITS[character]) for character in numeral) if is_number else numeral
-    parts = _NUMERAL_PART.findall(numeral.replace("〇", "零"))
+    parts = re.findall("[0-9.,]+|.", numeral.replace("〇", "零"))
     digits = [part for part in parts if part[0].isdigit() and part.count(".") < 2]
     written = {part: Decimal(part.replace(",", "")) for part in digits if part.isascii()}
     number, end = read_spelled([*parts, ""], 0, _HAN._replace(small={**_HAN.small, **written}))

@@ -48,7 +48,6 @@ _WITH_LETTERS = re.compile(
 _MONEY_BEFORE = re.compile(rf"(?:[{_SIGNS}] ?|[^\W\d_]{{2,}} ?|[^\W\d_])$")  # "N20M", but not "p 20M"
 _MONEY_BEHIND = re.compile(rf" ?(?:de |d')?([{_SIGNS}]|[^\W\d_]+)")
 _MONEY = BEFORE_MONEY.union(CURRENCIES, _SIGNS)
-_SCALES_WITH_STOP = {"mil": "mln"}  # in Czech; without a stop it is a thousand
 _SCALE_LETTERS = {"k": "thousand", "m": "mln", "b": "mrd", "t": "trn"}
 _IS_CODE = re.compile(
     r"(?<![\w.,/:-])(?<![0-9] )[0-9]+[ABD-EG-VX-ZАБГДЕЖ](?![\w-])"
@@ -59,7 +58,6 @@ _BEGINNING = re.compile(r"(?:^|\n|[.] )(?:([^\W\d_]+) )?[0-9.,]+$")  # no senten
 _LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 _THAI_SCALE = fold("พัน(?!ธ|เอก|โท)|หมื่น|แสน|ล้าน")
-_HALF_MILLIONS = ("medio millon", "meio milhao", "mezzo milione", "yarim milyon")  # folded
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
@@ -83,7 +81,10 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
         r"\2 \1 ",  # "March 5, 2026"
     ),
     ("och en halv", re.compile(r"(?i)(?<!\w)en och en halv (?=miljon|miljard|tusen)"), "1,5 "),
-    *((half, re.compile(f"(?i)(?<!\\w){half}(?!\\w)"), "500000") for half in _HALF_MILLIONS),
+    *(
+        (half, re.compile(f"(?i)(?<!\\w){half}(?!\\w)"), "500000")
+        for half in ("medio millon", "meio milhao", "mezzo milione", "yarim milyon")  # folded
+    ),
     # Scales of Thai, without spaces before the next word, which may be พันธมิตร, "partner".
     (
         "น",
@@ -136,10 +137,10 @@ _DATE_TIME_PHONE = re.compile(
 _FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
+_is_pointed = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 _LONGEST = 15  # digits of a number that is added to a million
 # Languages in which "1.200 million" are 1,200 million. Elsewhere it is a fraction.
 _WITH_POINTS = frozenset("ca da de el es eu gl hr id is it mk nl pt ro sl sr tr vi".split())
-_POINTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 
 
 def with_scales(text: str) -> str:
@@ -195,7 +196,7 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
     elif has_capitals:
         is_of_number |= behind[0].islower()
     if is_of_number:
-        return f" {_SCALES_WITH_STOP.get(word.casefold(), word)} "
+        return f" {({'mil': 'mln'}).get(word.casefold(), word)} "  # in Czech; without a stop it is a thousand
     if last.isdigit():
         return f" {word}.\n"
     return stop[0]
@@ -233,7 +234,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
     for first in starts:
         if first < end:
             continue
-        if language in _WITH_POINTS and _POINTED(tokens[first]) and tokens[first + 1] in all_languages().scales:
+        if language in _WITH_POINTS and _is_pointed(tokens[first]) and tokens[first + 1] in all_languages().scales:
             tokens[first] = tokens[first].replace(".", "")
         spelled = words.get(tokens[first])
         found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
