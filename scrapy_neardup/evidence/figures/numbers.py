@@ -55,7 +55,6 @@ _IS_CODE = re.compile(
 # A full stop inside of a number, and what follows: "5 тыс. человек", "2 Mio. Euro", "2 млн. 300 тыс. рублей".
 _STOP = re.compile(rf" (?<=(\w) )([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
 _BEGINNING = re.compile(r"(?:^|\n|[.] )(?:([^\W\d_]+) )?[0-9.,]+$")  # no sentence ends before its verb: "Rund 2 Mio."
-_LONGEST_WORD = 16  # characters of a currency, and a space
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
 _THAI_SCALE = fold("พัน(?!ธ|เอก|โท)|หมื่น|แสน|ล้าน")
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
@@ -137,7 +136,7 @@ _DATE_TIME_PHONE = re.compile(
 _FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
-_is_pointed = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
+_IS_POINTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 _LONGEST = 15  # digits of a number that is added to a million
 # Languages in which "1.200 million" are 1,200 million. Elsewhere it is a fraction.
 _WITH_POINTS = frozenset("ca da de el es eu gl hr id is it mk nl pt ro sl sr tr vi".split())
@@ -168,7 +167,8 @@ def _with_word(found: re.Match[str]) -> str:
     is_thousand = letters == "K" and len(number) > 1 and number != "10"  # not "4K", "10K"
     is_scale = is_thousand or f"{space}{letters}" in ("k", " K") or (letters in "KMB" and not number.isdigit())
     if word in _SCALE_LETTERS and not is_scale:
-        before = _MONEY_BEFORE.search(found.string, max(0, found.start() - _LONGEST_WORD), found.start())
+        # A currency has at most 16 characters with its space.
+        before = _MONEY_BEFORE.search(found.string, max(0, found.start() - 16), found.start())
         behind = _MONEY_BEHIND.match(found.string, found.end())
         is_scale = before is not None and before[0].rstrip().casefold() in _MONEY
         is_scale |= behind is not None and behind[1].casefold() in CURRENCIES
@@ -234,7 +234,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
     for first in starts:
         if first < end:
             continue
-        if language in _WITH_POINTS and _is_pointed(tokens[first]) and tokens[first + 1] in all_languages().scales:
+        if language in _WITH_POINTS and _IS_POINTED(tokens[first]) and tokens[first + 1] in all_languages().scales:
             tokens[first] = tokens[first].replace(".", "")
         spelled = words.get(tokens[first])
         found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
