@@ -134,7 +134,6 @@ _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_AND = "\u0648"
-_SYLLABLE = "+"  # behind a word of English or Vietnamese that is a small word of another language
 
 
 class Token(NamedTuple):
@@ -205,7 +204,7 @@ def _word(token: str, language: str) -> Token | None:
     if (len(token) < 2 and not token.isalnum()) or token[0].isdigit() or re.search(WITHOUT_SPACES, token):
         return None
     if token in _OF_OTHER_LANGUAGES.get(language, ()):
-        return Token(token + _SYLLABLE, "word", token)
+        return Token(f"{token}+", "word", token)  # a small word of another language
     if token in PERCENT or (token in CURRENCIES and len(token) > 2):
         return Token(CURRENCIES.get(token, "%"), "unit", token)
     if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":

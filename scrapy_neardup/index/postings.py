@@ -44,6 +44,7 @@ _HASH_BYTES = 4
 _FEWEST_BITS = 15
 _MOST_BITS = 24
 _BITS = {b"%d" % bits: bits for bits in range(_FEWEST_BITS, _MOST_BITS + 1)}  # that name a shard, as they are stored
+_MOST_A_SHARD = 64  # on average; then the documents that follow are posted beside them, in shards for their rate
 
 
 def weights_of(fingerprint: Fingerprint) -> list[int]:
@@ -114,8 +115,7 @@ class Generation:
         if _BITS.get(bits or b"") != self.bits:
             return
         self.version = version or b""
-        # On average; then the documents that follow are posted beside them, in shards for their rate.
-        self.is_crowded = sum(map(len, filter(None, values))) > 64 * self.posting_bytes * len(values)
+        self.is_crowded = sum(map(len, filter(None, values))) > _MOST_A_SHARD * self.posting_bytes * len(values)
         posting = struct.Struct(f"{_TAG_BYTES}s{self.posting_bytes - _TAG_BYTES}s")
         for number, (tag, value) in enumerate(zip(keys.tags, values, strict=True)):
             # Most keys belong to no other document: one scan shows that.

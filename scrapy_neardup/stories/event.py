@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 MOST_IN_HAND = 256  # events that wait for a receiver; more of them are only in the store
 
 _CLOSING = 5.0  # seconds in which one of the events that wait at the end has to be taken
+_LONGEST_CLOSING = 60.0  # seconds for all of them, and to load what sends them
 
 SpecialReport = dict[str, Any]  # see ``docs/event.schema.json``
 
@@ -136,8 +137,7 @@ class Sender:
         if self._task is not None:
             self._wake.set()
             with suppress(asyncio.TimeoutError):
-                # Seconds to load what sends events, and to send all of them.
-                await asyncio.wait_for(self._finish(self._task), 60.0)
+                await asyncio.wait_for(self._finish(self._task), _LONGEST_CLOSING)
             self._task.cancel()
             (error,) = await asyncio.gather(self._task, return_exceptions=True)
             if isinstance(error, Exception):  # a bug of ours: the events stay in the store
