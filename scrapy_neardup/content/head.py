@@ -8,6 +8,8 @@ from html import unescape
 from itertools import islice
 from typing import Any, NamedTuple
 
+from scrapy_neardup.text.misread import as_utf_8
+
 # How many characters or bytes at the beginning of a page are looked at.
 MOST_HEAD_BYTES = 200_000
 
@@ -149,7 +151,8 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
     known = resolve_encoding(encoding or html_body_declared_encoding(body) or "")
     if known in _REFUSED or (known and not codecs.lookup(known)._is_text_encoding):
         known = None
-    if known == "cp1252" and len(re.findall(b"[\xc2-\xf4][\x80-\xbf]+", body[:MOST_HEAD_BYTES])) > 1:
+    beginning = body[:MOST_HEAD_BYTES]
+    if known == "cp1252" and len(re.findall(b"[\xc2-\xf4][\x80-\xbf]+", beginning)) > 1 and as_utf_8(beginning):
         known = None  # many pages call themselves so, and are UTF-8
     name = by_mark or known or guess_encoding(body)
     if name in ("utf-16", "utf-32"):

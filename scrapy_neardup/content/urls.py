@@ -40,7 +40,6 @@ _FORM_PARAMETER = re.compile(
     "|(?:output(?:type)?|view|format|action|mode|version|type|tmpl)=(?:amp|mobile|print(?:able|er)?)",
     re.IGNORECASE,
 )
-_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
@@ -108,8 +107,10 @@ def require_page(url: str) -> str:
 def _in_one_spelling(part: str) -> str:
     """Return a path or fragment as RFC 3986 (6.2.2) normalises it: a character has an escape only if it needs one."""
     # Characters that delimit parts of a url are not the same as their escapes. What else needs an escape gets it here.
-    return _ESCAPE.sub(
-        lambda escape: quote(unquote_to_bytes(escape[0]), safe=""), quote(part, safe="%/:?#[]@!$&'()*+,;=")
+    return re.sub(
+        "%[0-9A-Fa-f]{2}",
+        lambda escape: quote(unquote_to_bytes(escape[0]), safe=""),
+        quote(part, safe="%/:?#[]@!$&'()*+,;="),
     )
 
 
@@ -174,7 +175,6 @@ def own_url(given: str, url: str) -> str:
 
 # Article numbers
 
-_FILE_ENDING = re.compile(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$")
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE)
 _DIVIDER = re.compile(r"[-_.,~=:]")
 _DIGITS = re.compile(r"[A-Za-z]{0,12}([0-9]{5,20})")  # shorter numbers are counts, prices and years
@@ -200,7 +200,6 @@ _OTHER_PAGE = re.compile(
     rf"(?:/(?:p|{_PAGE}[-_=/]?)?|[-_,.]{_PAGE}[-_]?|(?<=[0-9]{{5}})[-_,.])[0-9]{{1,3}}$|/comments?$", re.IGNORECASE
 )
 _PAGE_NAME = re.compile(rf"{_PAGE}|p|pg|pag|paged|page_?(?:no|num|number|id)|start|offset", re.IGNORECASE)
-_LATER = re.compile("(?!0*1?$)[0-9]{1,3}")  # than the first page
 _ARTICLE = r"(?:article|artikel|articulo|art|news|noticia|story|item|post|doc|document|content|node)"
 _NUMBER_NAME = re.compile(
     rf"p|[ans]?id|idx|no|nr|num|{_ARTICLE}|(?:.*[-_.:])?{_ARTICLE}_?(?:id|idx|no|nr|num)", re.IGNORECASE
@@ -216,9 +215,11 @@ def article_number(url: str) -> str:
     A figure at an end of a slug does: two documents with one number are the same page only if they are alike.
     """
     path, _, query = url_identity(url).partition("#")[0].partition("?")
-    path = _FIRST_PAGE.sub("", _FILE_ENDING.sub("", path))
+    path = _FIRST_PAGE.sub(
+        "", re.sub(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$", "", path)
+    )  # without the ending of a file
     parameters = parameters_of(query)
-    if any(_PAGE_NAME.fullmatch(name) and _LATER.fullmatch(value) for name, value in parameters):
+    if any(_PAGE_NAME.fullmatch(name) and re.fullmatch("(?!0*1?$)[0-9]{1,3}", value) for name, value in parameters):
         return ""
     # A word without a value may name the article: /articles/?3769767
     found = _numbers(value or name for name, value in parameters if _NUMBER_NAME.fullmatch(name) or not value)

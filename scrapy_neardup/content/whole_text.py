@@ -26,7 +26,6 @@ _STRUCK = re.compile(
 
 _CAP = re.compile(r"^[^\w\s]{0,3}([^\W\d_])(\s+)([^\W\d_]{1,40})", re.MULTILINE)
 _BEFORE_CAP = re.compile(r"<\w+([^<>]{0,300})>(?:[^\w<>]|&\w{1,9};){0,4}$")
-_WORDS_OF_ONE_LETTER = frozenset("aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі")  # each in some language
 
 # Paragraphs between the headline and the text
 
@@ -108,7 +107,7 @@ def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
     word = fold(letter + rest).casefold()
     is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
     is_known = is_number or f" {letter.lower()}{rest} " in text
-    may_be_part = letter.casefold() not in _WORDS_OF_ONE_LETTER
+    may_be_part = letter.casefold() not in "aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі"  # words of some language
     opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()])
     return opened is not None and (is_known or (may_be_part and ("class" in opened[1] or "style" in opened[1])))
 

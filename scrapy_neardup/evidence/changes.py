@@ -33,10 +33,8 @@ from scrapy_neardup.evidence.sentence_values import (
 from scrapy_neardup.evidence.tokens import WITHOUT_SIZE, Token, names_of, tokens_of
 
 _LONGEST_HEAD = 400  # characters
-_LEAST_HELD = 0.3  # share of a text that another one holds
 _ALIKE = 0.7  # share of the longer sentence that is equal: then both count the same things
 _DATELINE = 4  # words
-# of a row of a table: its values, and their share of its words
 _OF = frozenset("of de di da do din del der von van av af".split())  # "hundreds of guests"
 _SAME_PEOPLE = ((FigureKind.ILL, FigureKind.CASES), (FigureKind.CASES, FigureKind.ILL))  # "77 ill", "67 cases"
 
@@ -70,7 +68,8 @@ def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple
     sentence that is most like it, and a sentence if another one has more of its partner, and the old value. The first
     sentences may begin with a dateline, and a line with the time of its page.
     """
-    least = 0.0 if comparison.share >= _LEAST_HELD else _ALIKE
+    # Of a text that holds less of the other one, only like sentences are compared.
+    least = 0.0 if comparison.share >= 0.3 else _ALIKE
     repeated = {each.text for each in comparison.sentences}
     more = _increments(new)
     best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}

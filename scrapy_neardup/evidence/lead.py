@@ -19,13 +19,11 @@ _CREDIT = re.compile(
     r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b"
     r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
 )
-_UNMARKED = re.compile("[\u0e01-\u0eff][\u0e01-\u0eff ]{29}$")  # Thai and Lao have no full stops
 _OPENING = 60  # characters of a sentence that say whether it is background
 _LONGEST = 300  # characters
 _MOST_READ = 1_500  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
 _SHORTEST = 15  # characters of a sentence in a script without spaces
-# names or terms
 # Each sentence is compared with the same headline.
 _names_of = lru_cache(maxsize=64)(lambda headline: frozenset(find_names([headline], is_title=True)))
 
@@ -60,7 +58,8 @@ def is_quotable(sentence: str) -> bool:
     """Decide whether a line is a whole sentence that is understood alone, and no caption, heading or speech."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
     is_whole = (
-        (sentence.endswith(SENTENCE_ENDS) or _UNMARKED.search(sentence) is not None)
+        # Thai and Lao have no full stops.
+        (sentence.endswith(SENTENCE_ENDS) or re.search("[\u0e01-\u0eff][\u0e01-\u0eff ]{29}$", sentence) is not None)
         and not sentence.endswith((":", ";", "…", "..."))
         and not sentence[:1].islower()
     )

@@ -46,7 +46,6 @@ _MOST_TOLLS = 3
 # of tolls
 _LARGEST_EXACT = 1 << 10
 _VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
-# a toll that rises, and how many times within a day
 
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")

@@ -34,7 +34,6 @@ _BEGINNING = 700  # of a report
 _SHORTEST = 150  # of a sentence that is cut
 _CLAUSE_ENDS = re.compile(r"(?<![0-9])(?:[,;،؛] | [-–—] |[，；、])")
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-# the texts of two versions of an article tell what is new
 _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
@@ -42,7 +41,6 @@ _FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentenc
 
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
-_MEASURES = frozenset(UNITS.values())
 _SPANS = ("years", "months")  # of a sentence in prison, an age, a career
 _PLAIN = 4  # digits of a number that is told as it is
 _LARGE = 6  # digits of a number of which "over $3 billion" tells enough
@@ -50,7 +48,6 @@ _LETTERS = {"k": 1_000, "m": 1_000_000, "b": 1_000_000_000}  # "$5m"
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _THOUSANDS = "[0-9](?<![0-9].)[0-9]{0,2}(?:(?:[.,][0-9]{3})+|(?: [0-9]{3}){%d,})(?![0-9])"
 _WITH_SPACES = frozenset("bg cs et fi fr hu kk lt lv nb no pl pt ru sk sl sv uk".split())  # "12 300" is one number
-_SCALED = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)")
 # an age, a length, a time of day, a telephone number and a place in a law count nothing: "19-year-old", "8.45am"
 _SIZE = re.compile(
     r"(?<=[^\W\d_]-)[0-9]+\b"
@@ -59,7 +56,6 @@ _SIZE = re.compile(
 )
 _LINES = re.compile(r"\n|(?<=[^\W\d_]{2}[.!?]) |(?<=[\u3002\uff01\uff1f\u0964])")
 _ASIDE = re.compile(rf"\([^()]*\)|{_YEAR.pattern}|{_SIZE.pattern}")  # "today (25)", "($4 billion)"
-# the weight of the terms that two sentences share
 
 
 def own_sentences(
@@ -222,7 +218,11 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
         if small[word] > 1:
             folded = re.sub(rf"(?i)\b{word}\b(?!-)", rf"\g<0> {small[word]}", folded)
     thousands = _THOUSANDS % (1 if language in _WITH_SPACES else 2)
-    folded = _SCALED.sub(_value, re.sub(thousands, lambda number: re.sub("[ .,]", "", number[0]), folded))
+    folded = re.sub(
+        r"([0-9]+)(?:[.,]([0-9]+))?([ -]?)([^\W\d_]*)",
+        _value,
+        re.sub(thousands, lambda number: re.sub("[ .,]", "", number[0]), folded),
+    )
     lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]
     codes = map(term_codes, lines)
     return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]
@@ -248,7 +248,7 @@ def _counts_anew(sentence: str, codes: Iterable[int], told: Collection[int], lan
     counted = [
         value
         for value, unit in _numbers(sentence, language).items()
-        if (unit == "%" or len(value) > 2) and unit not in _MEASURES
+        if (unit == "%" or len(value) > 2) and unit not in UNITS.values()
     ]
     return bool(counted and _new_figures(codes, told)) and all(new_terms(each, told, "") for each in counted)
 

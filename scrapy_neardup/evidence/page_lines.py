@@ -10,7 +10,7 @@ from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.places import SHORT
-from scrapy_neardup.evidence.spellings import are_alike
+from scrapy_neardup.evidence.spellings import are_alike, may_be_one_name
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
@@ -90,7 +90,7 @@ class BothTexts:
         """
         came = self._may_be_names(new) - _texts_of_tokens(self._old_text, self._old.language)
         gone = self._may_be_names(old) - _texts_of_tokens(f"{self._new.title}\n{self._new.text}", self.language)
-        return {pair for pair in product(gone, came) if not are_alike(*pair)}
+        return {pair for pair in product(gone, came) if not (are_alike(*pair) or may_be_one_name(*pair))}
 
     def _may_be_names(self, sentence: str) -> set[str]:
         words = (each for each in tokens_of(sentence, self.language, self.names) if each.kind in ("word", "name"))

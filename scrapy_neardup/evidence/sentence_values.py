@@ -32,7 +32,6 @@ from scrapy_neardup.evidence.tokens import (
 )
 from scrapy_neardup.text.folding import fold
 
-_DATE_PART = re.compile(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+")
 DIGITS = re.compile("[0-9]+")
 LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
@@ -194,7 +193,7 @@ def _is_other_date(old: Value, new: Value) -> bool:
 
 def _parts_of_date(tokens: Sequence[Token]) -> list[Token]:
     """Return day, month and year one by one: a date in digits may be one in words, "15-07-2015" and "15 July 2015"."""
-    parts = ((each, _DATE_PART.findall(each.text) or [each.text]) for each in tokens)
+    parts = ((each, re.findall(r"\d+(?=[-./]\d)|(?<=\d[-./])\d+", each.text) or [each.text]) for each in tokens)
     return [each._replace(text=part.lstrip("0") or "0") for each, found in parts for part in found]
 
 

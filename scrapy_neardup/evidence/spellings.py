@@ -77,7 +77,7 @@ def is_same_spelling(old: Token, new: Token) -> bool:
 
 def may_be_one_name(a: str, b: str) -> bool:
     """Decide whether two names sound nearly alike, also if they are short: "Deir", "Dayr", but not "Maria", "Mario"."""
-    return consonants(a) == consonants(b) and not _has_other_vowel(a, b)
+    return consonants(a) == consonants(b) != "" and not _has_other_vowel(a, b)
 
 
 def _has_other_vowel(a: str, b: str) -> bool:

@@ -16,8 +16,6 @@ from scrapy_neardup.text.display import one_line
 
 LEAST_COMMON = 0.49  # mean share that two copies have in common
 LEAST_COMMON_OF_ONE_SOURCE = 0.67
-LEAST_AT_TOP = 0.25  # two events with one long background have less
-MOST_BACKGROUND = 0.85
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 TOLD_OF_FORM = 0.66  # less of a title is told by the text of another form of its source
 
@@ -92,13 +90,13 @@ def filled_in_again(pair: Pair) -> Finding | None:
 
     If the texts were read, a name must be in the place of another one.
     """
-    if not pair.is_other_of_source or pair.two_languages or (pair.comparison and not pair.comparison.names_another):
+    if not pair.is_other_of_source or pair.two_languages:
         return None
     words = filled_in(*(each.title.decode("utf-8", "replace") for each in (pair.new, pair.old)))
-    if not words or (
-        all(len(word) == 1 and word.swapcase() != word for word in words) and pair.share < MOST_BACKGROUND
-    ):
-        return applies_if(bool(words), "two titles of one form that differ in single letters")
+    if not words or (pair.comparison and not pair.comparison.names_another):
+        return None
+    if all(len(word) == 1 and word.swapcase() != word for word in words) and pair.share < 0.85:
+        return applies_if(True, "two titles of one form that differ in single letters")
     told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
     return too_low(Measured("share of a title of one form that is told", min(told, default=1.0), TOLD_OF_FORM))
 
@@ -117,14 +115,10 @@ def shared_part(pair: Pair) -> Finding:
     }
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     may_be_copy = _mean_share(shares | {"beginnings": 1.0}) >= least
-    at_top = 1.0
     if may_be_copy and (texts := pair.comparison) is not None:
         shares["beginnings"] = texts.held_beginnings
-        if texts.share < MOST_BACKGROUND:
-            at_top = max(shares["beginnings"], shares["titles"])
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-    mean = Measured("their weighted mean", _mean_share(shares), least)
-    return too_low(f"a common part: {listed}", mean, Measured("titles or beginnings", at_top, LEAST_AT_TOP))
+    return too_low(f"a common part: {listed}", Measured("their weighted mean", _mean_share(shares), least))
 
 
 def _mean_share(shares: Mapping[str, float]) -> float:

@@ -69,7 +69,7 @@ _TOLD_BEFORE = re.compile(
     r" (?:deaths|fatalities|toten|morts|muertos|mortos|morti)(?!\w)"
 )
 
-# A development: so many owners tell the same new terms in title and first characters of the text. In the first minutes
+# A development: three owners tell the same new terms in title and first characters of the text. In the first minutes
 # all tell the same news in other words.
 _SHARED_TERMS = 4
 _TERMS = 16

@@ -21,7 +21,7 @@ _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 # characters that are looked at, and those of an abbreviation with its marks
 _LONGEST_WORD = 12
 _LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
-# characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
+# words of a text; any of the short words of Vietnamese may end a sentence
 _FEWEST_WORDS = 50
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
 _DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")

@@ -66,6 +66,8 @@ UNITS |= {word: unit for unit, words in words_by_role("units").items() for word 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 
 
+# Behind these words a half is that of something else: "dos mil y medio centenar", "e meio ambiente".
+_NO_HALVES = frozenset("ambiente centenar docena decena centena duzia dezena dozen hundred dari of".split())
 _HALVES = {
     first: [*phrases]
     for first, phrases in groupby(
@@ -190,13 +192,17 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
 def half_behind(tokens: Sequence[str], place: int, unit: int, scales: Mapping[str, int]) -> int:
     """Return the place behind "and a half" in any language, or the same place if it is not there.
 
-    It stands behind a thousand and more, or before it: "a million and a half", "two and a half million". Elsewhere it
-    may be a time, or begin the next number: "half a dozen".
+    It stands behind a thousand and more, or in words before it: "a million and a half", "two and a half million".
+    Elsewhere it may be a time, or begin what follows: "half a dozen", "y medio ambiente".
     """
     ends = [
         place + len(each) for each in _HALVES.get(tokens[place], ()) if [*tokens[place : place + len(each)]] == each
     ]
-    return next((end for end in ends if unit >= 1000 or scales.get(tokens[end], 0) >= 1000), place)
+    if unit >= 1000:
+        ends = [end for end in ends if tokens[end] not in scales and tokens[end] not in _NO_HALVES]
+    else:
+        ends = [end for end in ends if scales.get(tokens[end], 0) >= 1000]
+    return max(ends, default=place)
 
 
 def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:
@@ -241,9 +247,7 @@ IDEOGRAPHS = (
 )
 # First characters of words after a numeral that counts. 国, 州, 角 and 重 are left out, because names have them.
 _COUNTERS = frozenset("".join(WORDS["behind numerals"]))
-_ORDINALS = frozenset("第周週期拜曜初数數几幾")  # before an ordinal number, a day of the week, or "tens": 数十
 _RUN = re.compile(f"[0-9一{IDEOGRAPHS}](?:[0-9一{IDEOGRAPHS}]|[.,](?=[0-9]))*")
-_NO_COUNT = re.compile("本木|分(?![之の鐘钟間间])")  # Roppongi; "十分" is "enough"
 _LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千万不要 it is "by all means"
 _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
 _FRACTIONS = ("分之", "分の")
@@ -264,12 +268,14 @@ def with_digits(text: str) -> str:
 
 def _counts(numeral: str, run: re.Match[str]) -> bool:
     text, first, end = run.string, run.start(), run.end()
-    if numeral.isascii() or (first and text[first - 1] in _ORDINALS):
+    # Not before an ordinal number, a day of the week, or "tens": 数十
+    if numeral.isascii() or (first and text[first - 1] in "第周週期拜曜初数數几幾"):
         return False
     is_of_fraction = text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2))
     if is_of_fraction or (len(numeral) > 1 and not set(numeral) <= _LARGE):
         return True
-    if numeral in _NEVER_ALONE or (numeral in "六十" and _NO_COUNT.match(text, end)):
+    # Roppongi; "十分" is "enough"
+    if numeral in _NEVER_ALONE or (numeral in "六十" and re.match("本木|分(?![之の鐘钟間间])", text[end:])):
         return False
     return text[end : end + 1] in _COUNTERS
 

@@ -40,7 +40,6 @@ _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
     r"\u104a\u104b\u1361-\u1368\u17d4\u17d5\u2000-\u2bff\u3000-\u3004！？]"
 )
-_IDEOGRAPHS = re.compile(f"[{IDEOGRAPHS}]")
 _SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))  # of currencies
 _WITH_LETTERS = re.compile(
     r"([0-9](?<![0-9].)(?:[0-9]{0,2}(?: [0-9]{3}){1,4}|[0-9]*(?:[.,-][0-9]+){0,4}))( ?)([^\W\d_]{1,4})(?!\w)"
@@ -56,7 +55,9 @@ _IS_CODE = re.compile(
 _STOP = re.compile(rf" (?<=(\w) )([^\W\d_]+)\. ?(?=(?:[0-9]+ ([^\W\d_]+)\.? )?([{_SIGNS}]|[^\W\d_]+))")
 _BEGINNING = re.compile(r"(?:^|\n|[.] )(?:([^\W\d_]+) )?[0-9.,]+$")  # no sentence ends before its verb: "Rund 2 Mio."
 _QUARTERS = (("½", ".5"), ("¼", ".25"), ("¾", ".75"))
-_THAI_SCALE = fold("พัน(?!ธ|เอก|โท)|หมื่น|แสน|ล้าน")
+_LAKH = fold("हजार|लाख|करोड़|হাজার|লাখ|কোটি|ہزار|لاکھ|کروڑ")
+_THAI_SCALE = fold("พัน|หมื่น|แสน|ล้าน")
+_THAI_COUNTED = fold("บาท|คน|ราย|ครั้ง|ดอลลาร์|ยูโร|ตัน|ไร่|หลัง|ครัวเรือน|ครอบครัว|ตัว|เล่ม|คัน")
 # How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
 # A pattern that begins with a set of characters, and looks behind it, is searched ten times as fast.
 _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
@@ -84,10 +85,10 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
         (half, re.compile(f"(?i)(?<!\\w){half}(?!\\w)"), "500000")
         for half in ("medio millon", "meio milhao", "mezzo milione", "yarim milyon")  # folded
     ),
-    # Scales of Thai, without spaces before the next word, which may be พันธมิตร, "partner".
+    # Scales of Thai, without spaces before what they count. Elsewhere they may begin a name or a rank.
     (
         "น",
-        re.compile(f"([0-9]) ?((?:{_THAI_SCALE})+)(?=[\u0e01-\u0e2e\u0e40-\u0e44])"),
+        re.compile(f"([0-9]) ?((?:{_THAI_SCALE})+)(?={_THAI_COUNTED})"),
         lambda found: f"{found[1]} {' '.join(re.findall(_THAI_SCALE, found[2]))} ",
     ),
     # A scale before its number, in Swahili and Sinhala.
@@ -96,7 +97,7 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], st
         for scale in fold("elfu මිලියන බිලියන ලක්ෂ කෝටි").split()
     ),
     # "साढ़े 3 लाख" are three and a half.
-    *((word, re.compile(f"{word} ([0-9]+)(?![0-9.,])"), r"\1.5") for word in map(fold, "साढ़े সাড়ে ساڑھے".split())),
+    *((word, re.compile(f"{word} ([0-9]{{1,2}})(?= ?(?:{_LAKH}))"), r"\1.5") for word in fold("साढ़े সাড়ে ساڑھے").split()),
     ("٫", re.compile("٫"), "."),
     ("٬", re.compile("٬"), ","),
     *((sign, re.compile(f"(?<![0-9])(?<![0-9] ){sign}"), f"0{value}") for sign, value in _QUARTERS),
@@ -133,7 +134,6 @@ _DATE_TIME_PHONE = re.compile(
     r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
     r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
 )
-_FRACTION = re.compile("(?:([0-9]{1,3}) )?([13])/([24])").fullmatch
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _IS_POINTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
@@ -211,7 +211,7 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     for sign, pattern, usual in _REWRITTEN:
         if sign in text:
             text = pattern.sub(usual, text)
-    if not text.isascii() and _IDEOGRAPHS.search(text):
+    if not text.isascii() and re.search(f"[{IDEOGRAPHS}]", text):
         text = with_digits(text)
     found = _TOKEN.findall(text.casefold())
     tokens = [*filter(None, map(_MARKS.get, found, found))]
@@ -275,7 +275,9 @@ def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str
     if rest:  # "dos mil 300"
         core = str(int(core) + rest)
         end = behind
-    return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
+    if not core or re.fullmatch(r"[0-9]{3,}\.[0-9]+", core):  # "সাড়ে তিনশ" is 350, and no 300.5
+        return None
+    return _scaled_and_marked(tokens, first, end, core, closed=False)
 
 
 def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str] | None:
@@ -306,7 +308,7 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
 def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
     """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 millones y medio"."""
     first = end + (tokens[end] == "و")
-    if (behind := half_behind(tokens, end, scale, {})) > end:
+    if (behind := half_behind(tokens, end, scale, all_languages().scales)) > end:
         return scale // 2, behind
     if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
         return 0, end
@@ -392,7 +394,9 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
 def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
 
-    if (part := _FRACTION(core)) and (part[1] or (scale > 1 and part[2] == "1")):  # "3/4 lakh" is 3 or 4 of them
+    if (part := re.fullmatch("(?:([0-9]{1,3}) )?([13])/([24])", core)) and (
+        part[1] or (scale > 1 and part[2] == "1")
+    ):  # "3/4 lakh" is 3 or 4 of them
         return format((scale * (int(part[1] or 0) + Decimal(part[2]) / Decimal(part[3]))).normalize(), "f")
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
