@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.text.misread import repaired
 
 TEXTS = dict(
     re.findall(r"^\[(\w+)\]\n([^\[]*)", Path(__file__).with_name("spellings.txt").read_text("utf-8"), re.MULTILINE)
@@ -113,3 +114,11 @@ async def test_a_text_in_another_spelling_is_a_copy(detector: NearDupDetector, l
     verdict = await detector.check(other)
     assert (verdict.status, verdict.would_drop, verdict.changes) == ("duplicate", True, ())
     assert other.language == one.language
+
+
+@pytest.mark.parametrize(
+    "name", ["NESTLÉ® and NESTLÉ®", "ROSÉ’s songs, ROSÉ’s", "Strauß’ und Voß’", "Café « À la carte »"]
+)
+def test_a_name_that_could_be_misread_is_not_repaired(name: str) -> None:
+    assert repaired(name) == name
+    assert repaired(misread(f"{name} Zoë Malmö")) == f"{name} Zoë Malmö"
