@@ -215,9 +215,8 @@ def article_number(url: str) -> str:
     A figure at an end of a slug does: two documents with one number are the same page only if they are alike.
     """
     path, _, query = url_identity(url).partition("#")[0].partition("?")
-    path = _FIRST_PAGE.sub(
-        "", re.sub(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$", "", path)
-    )  # without the ending of a file
+    # Without the ending of a file, such as ".html".
+    path = _FIRST_PAGE.sub("", re.sub(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$", "", path))
     parameters = parameters_of(query)
     if any(_PAGE_NAME.fullmatch(name) and re.fullmatch("(?!0*1?$)[0-9]{1,3}", value) for name, value in parameters):
         return ""

@@ -211,8 +211,8 @@ class Comparison:
     def has_other_subject(self) -> bool:
         """Return whether a form was filled in with another word in its title and in a second sentence.
 
-        Neither text has the word of the other one. This finds names in languages whose names have no capitals. If the
-        titles are equal, the beginnings count instead.
+        Neither text has the word of the other one. Where names have no capitals, any word may be one. If the titles are
+        equal, the beginnings count instead.
         """
         alike = [
             each for each in self._aligned if each.partner and not each.is_equal and each.held >= HALF * each.words

@@ -24,7 +24,6 @@ _NO_LETTER = re.compile(r"[\W_]+")
 # of the name of a publisher
 _FEWEST_WORDS = 2
 _MOST_WORDS = 5
-_NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
@@ -75,7 +74,8 @@ def platform_of(source: str) -> str:
     (``203.0.113.0/24``), and ``LOCAL`` for a host without a dot.
     """
     if address := _address(source):
-        return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
+        # One owner has all addresses with these bits.
+        return str(ip_network((address, {4: 24, 6: 64}[address.version]), strict=False))
     if source and "." not in source:
         return LOCAL
     return _domain_below(source, _suffixes()[0]) or source

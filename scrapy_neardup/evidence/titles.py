@@ -21,6 +21,8 @@ SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
 
 MOST_TERMS = 16
 _MOST_CHARACTERS = 400
+_ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})")
+_HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _STEM = 5  # characters
 _LEAST_LETTERS = 4  # of a word in a script with capitals
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]+")
@@ -159,8 +161,8 @@ class _Codes(dict[str, tuple[int, ...]]):
         stem = folded[:_STEM]
         least = _LEAST_LETTERS
         if word[0] >= "\u0590":  # Hebrew; Latin, Greek, Cyrillic and Armenian stand before it
-            is_korean = re.match("[\uac00-\ud7a3]{2,}", word) is not None
-            folded = re.sub("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})", "", folded)
+            is_korean = _HANGUL.match(word) is not None
+            folded = _ARABIC_ARTICLE.sub("", folded)
             stem = word[:2] if is_korean else folded[:_STEM]  # what follows is mostly a particle
             least = len(word) if is_korean else 3
         has_weight = len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper())

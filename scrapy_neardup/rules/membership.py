@@ -74,8 +74,6 @@ _TOLD_BEFORE = re.compile(
 _SHARED_TERMS = 4
 _TERMS = 16
 _LEAD = 300
-_FIRST_NEWS = 40 * 60
-_SPAN = 2 * HOUR
 _FIRST_TERMS = 64  # with those of the story's first lead, which stay
 _MOST_TERMS = 512  # the newest others
 
@@ -245,7 +243,7 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     """
     lead = _terms_of_lead(text, join.language)
     telling = split(counters.telling, TELLING_BYTES)
-    recent = [each for each in telling if join.time < seconds_of(each[:4]) + _SPAN]
+    recent = [each for each in telling if join.time < seconds_of(each[:4]) + 2 * HOUR]
     old = b"".join(each[8:] for each in telling if each not in recent)
     known = dict.fromkeys(split(counters.leads + old, 2))
     told = [each for each in lead if each not in known]
@@ -258,7 +256,7 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     )
     sources = read_sources(counters.sources) if is_report else ()
     languages = Counter(each[2].lower() for each in sources).most_common(1)
-    if sources and join.time >= sources[0][0] + _FIRST_NEWS and languages[0][0] == join.member.language:
+    if sources and join.time >= sources[0][0] + 40 * 60 and languages[0][0] == join.member.language:
         # An entry of ``telling`` has a fixed size, so few terms are repeated.
         recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((told * _TERMS)[:_TERMS]))
         told = []

@@ -45,8 +45,8 @@ def _pattern_of(words: Iterable[str], signs: Iterable[str]) -> str:
     return "|".join((rf"(?<!\w)(?:{grouped})(?!\w)", *signs)).replace("*", r"\w*").replace("_", " ")
 
 
-_OF_PAGE = f"{_pattern_of(_PAGE['words'], _PAGE['signs'])}|^(?:by|von|par|por) "
-_COUNTER = _pattern_of(_PAGE["counters"], _PAGE["counter signs"])
+_OF_PAGE = re.compile(f"{_pattern_of(_PAGE['words'], _PAGE['signs'])}|^(?:by|von|par|por) ")
+_COUNTER = re.compile(_pattern_of(_PAGE["counters"], _PAGE["counter signs"]))
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
@@ -283,11 +283,11 @@ def is_of_page(line: str) -> bool:
     Some words make a line one only if it has numbers, and no other word: "12 likes · 3 shares".
     """
     folded = fold(line).casefold().replace("'", "")
-    if re.search(_OF_PAGE, folded):
+    if _OF_PAGE.search(folded):
         return True
-    if "%" in folded or not re.search("[0-9]", folded) or not re.search(_COUNTER, folded):
+    if "%" in folded or not any(map(str.isdigit, folded)) or not _COUNTER.search(folded):
         return False
-    return not any(map(str.isalpha, re.sub(_COUNTER, "", folded)))
+    return not any(map(str.isalpha, _COUNTER.sub("", folded)))
 
 
 def kind_of(label: str) -> FigureKind:

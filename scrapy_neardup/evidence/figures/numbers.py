@@ -40,6 +40,7 @@ _LETTERS = (
     r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965"
     r"\u104a\u104b\u1361-\u1368\u17d4\u17d5\u2000-\u2bff\u3000-\u3004！？]"
 )
+_IDEOGRAPHS = re.compile(f"[{IDEOGRAPHS}]")
 _SIGNS = "$£¥" + "".join(map(chr, range(0x20A0, 0x20C1)))  # of currencies
 _WITH_LETTERS = re.compile(
     r"([0-9](?<![0-9].)(?:[0-9]{0,2}(?: [0-9]{3}){1,4}|[0-9]*(?:[.,-][0-9]+){0,4}))( ?)([^\W\d_]{1,4})(?!\w)"
@@ -211,7 +212,7 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     for sign, pattern, usual in _REWRITTEN:
         if sign in text:
             text = pattern.sub(usual, text)
-    if not text.isascii() and re.search(f"[{IDEOGRAPHS}]", text):
+    if not text.isascii() and _IDEOGRAPHS.search(text):
         text = with_digits(text)
     found = _TOKEN.findall(text.casefold())
     tokens = [*filter(None, map(_MARKS.get, found, found))]
