@@ -151,9 +151,10 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
     known = resolve_encoding(encoding or html_body_declared_encoding(body) or "")
     if known in _REFUSED or (known and not codecs.lookup(known)._is_text_encoding):
         known = None
-    beginning = body[:MOST_HEAD_BYTES]
-    if known == "cp1252" and len(re.findall(b"[\xc2-\xf4][\x80-\xbf]+", beginning)) > 1 and as_utf_8(beginning):
-        known = None  # many pages call themselves so, and are UTF-8
+    # Many pages call themselves cp1252, and are UTF-8. One such pair of bytes proves nothing.
+    has_pairs = known == "cp1252" and len(re.findall(b"[\xc2-\xf4][\x80-\xbf]+", body[:MOST_HEAD_BYTES])) > 1
+    if has_pairs and as_utf_8(body[:MOST_HEAD_BYTES]):
+        known = None
     name = by_mark or known or guess_encoding(body)
     if name in ("utf-16", "utf-32"):
         name += "-be"

@@ -40,7 +40,7 @@ def find_lead(headline: str, text: str) -> str:
         del sentences[-1:]  # it is cut
     terms = terms_of(headline)
     lines = enumerate(map(terms_of, sentences))
-    # Then the line is the headline.
+    # A line with so many terms of the headline is the headline.
     same = (at for at, each in lines if len(each & terms) >= 0.8 * max(1, len(each), len(terms)))
     first = next(same, -1) + 1  # the sentence behind the headline
     leads = (

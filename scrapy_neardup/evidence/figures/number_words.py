@@ -110,7 +110,7 @@ def number_words(tokens: Iterable[str], code: str = "") -> dict[str, NumberWords
     read = [code]
     if not code:
         votes, first = _votes(known)
-        least = max(5, votes[first] / 2)  # as in a notice
+        least = max(5, votes[first] / 2)  # words of a second language, as in a notice
         read = [*(name for name in languages if name != first and votes[name] >= least), first]
     tables = [languages[name] for name in read if name in languages]
     return {word: table for table in tables for word in known if word in table.small or word in table.scales}
