@@ -37,6 +37,7 @@ _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
+_FEWEST_OF_TITLE = 2  # new terms of the title of a report that tells more than people harmed
 _FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentence that is not its first
 
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -192,6 +193,11 @@ def news_among(
     return tuple(news)
 
 
+def has_told(title: str, told: Collection[int], language: str) -> bool:
+    """Decide whether a story has told what a title says: all of its terms, or all but one."""
+    return len(set(new_terms(title, told, language))) < _FEWEST_OF_TITLE
+
+
 def _new_figures(codes: Iterable[int], known: Collection[int]) -> set[int]:
     return {code % NAME for code in codes if code & FIGURE and code % NAME not in known}
 
@@ -278,7 +284,7 @@ def _score(
     weight = sum(new.values())
     if (about and not repeats) or has_told_figures:
         return 0.0
-    if len(new.keys() - figures) < 0.25 * len(weights):
+    if sum(new[slot] for slot in new.keys() - figures) < 0.25 * sum(weights.values()):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
     elif least_weight and (
         len(about - known) < _FEWEST_NEW

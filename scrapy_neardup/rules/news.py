@@ -9,7 +9,7 @@ from scrapy_neardup.evidence.figures.counted import PEOPLE, FigureKind
 from scrapy_neardup.evidence.figures.figure import Figure, find_figures
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, new_terms, news_among, recounted, told_by
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, has_told, new_terms, news_among, recounted, told_by
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
@@ -56,7 +56,9 @@ def _news_of(
 ) -> tuple[str, ...]:
     """Return the news of a document. ``first`` is the text of the story's first document."""
     is_version = join.member.status != "related"
-    new_tolls = [*_new_tolls(document, told, tolls, is_version=is_version)]
+    # The news of another report of what was told can only be that more people were harmed.
+    is_told = not is_version and has_told(document.title, told, join.language)
+    new_tolls = [*_new_tolls(document, told, tolls, is_version=is_version, is_told=is_told)]
     values = {
         Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
     }  # "six students were crushed"
@@ -65,11 +67,12 @@ def _news_of(
         each
         for each in join.sentences
         if any(toll.text in each for toll in new_tolls)
-        or any(one in values or (tolls and _counts_more(one, told)) for one in figures.get(each, ()))
+        or any(one in values or (tolls and not is_told and _counts_more(one, told)) for one in figures.get(each, ()))
     ]
-    if first and join.sentences:
+    if first and join.sentences and not is_told:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
-    news = news_among(join.sentences, document.title, told, new_values, join.language, is_version=is_version)
+    asked = new_values if is_told else join.sentences
+    news = news_among(asked, document.title, told, new_values, join.language, is_version=is_version)
     return news if is_version else (*news, *_increment(new_tolls, news, told, join.language))[:MOST_NEWS]
 
 
@@ -88,9 +91,17 @@ def _counts_more(figure: Figure, told: Collection[int]) -> bool:
 
 
 def _new_tolls(
-    document: Document, told: Collection[int], tolls: Collection[tuple[int, float]], *, is_version: bool
+    document: Document,
+    told: Collection[int],
+    tolls: Collection[tuple[int, float]],
+    *,
+    is_version: bool,
+    is_told: bool,
 ) -> Iterator[Toll]:
-    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead."""
+    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead.
+
+    If the story has told the title (``is_told``), only people harmed are.
+    """
     kinds = {kind for kind, _ in tolls}
     for each in tolls_of(document.title, document.text, document.language):
         is_new = (each.kind, float(each.low)) not in tolls
@@ -98,6 +109,7 @@ def _new_tolls(
             is_new = not each.is_first or (each.kind, 0.0) in tolls
         has_new_term = each.low > 1 and bool(new_terms(f"{each.low:f}", told, ""))
         is_known_kind = is_version or each.kind in kinds
+        is_new &= each.kind < FigureKind.OTHER or not is_told
         if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
             yield each
 

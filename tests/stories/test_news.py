@@ -211,6 +211,13 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     assert found == ((new,) if is_news else ())
 
 
+def test_a_sentence_of_many_known_names_and_few_new_words_is_no_news() -> None:
+    names = "Owner Halvorsen of the Halcyon, Brindle, Cardew, Dunmore, Tarnfield and Marwick of Skerrow"
+    told = told_by("Port", f"{names} met.{text('fire')}", "en")
+    sentence = f"{names} are preparing another gloomy dispute."
+    assert news_among([sentence], "Owner Halvorsen preparing another gloomy dispute", told, language="en") == ()
+
+
 @pytest.mark.parametrize(
     ("new", "is_news"),
     [
@@ -241,6 +248,21 @@ def test_another_value_is_told_once_also_if_only_the_headline_has_it() -> None:
     sentences = "A doctor of Skerrow said that 12 students died.", "The 12 students died in Skerrow, the mayor said."
     assert _news_of("Students die in Skerrow", sentences, "In Skerrow 4 students died.") == sentences[:1]
     assert _news_of("A fifth body found", ("The crew went home.",), "4 sailors died.") == ("A fifth body found",)
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence", "is_news"),
+    [
+        ("Skerrow harbour pays sailors", "The harbour of Skerrow pays 500 sailors of the ferry.", False),
+        ("Skerrow harbour pays Halvorsen and Brindle", "The harbour of Skerrow pays 500 sailors of the ferry.", True),
+        ("Skerrow sailors pay", "In Skerrow 9 sailors died.", True),
+    ],
+)
+def test_a_report_whose_title_was_told_has_only_people_harmed_as_news(
+    title: str, sentence: str, *, is_news: bool
+) -> None:
+    told = "The harbour of Skerrow pays 300 sailors of the ferry. In Skerrow 4 sailors died."
+    assert _news_of(title, (sentence,), told) == ((sentence,) if is_news else ())
 
 
 STORM = "The storm was about 24 km northeast of Skerrow on Thursday."
