@@ -112,7 +112,7 @@ class NearDupSettings:
         values.optional(values.path("the path of a directory, or None")),
         """The directory of the window and the dropped items, which only your user can read. With None it is ``.scrapy``
         beside ``scrapy.cfg``. Without a ``scrapy.cfg``, and under scrapyd, it is ``.scrapy/<project>`` in the working
-        directory. The project is then named by scrapyd, or by ``BOT_NAME``. See docs/deployment.md.""",
+        directory. ``<project>`` is scrapyd's name of the project, or else ``BOT_NAME``. See docs/deployment.md.""",
     )
 
     store: str = setting(
@@ -133,8 +133,8 @@ class NearDupSettings:
         True,
         values.boolean,
         """With True the window keeps the first 20,000 characters of each text, packed, as long as the document. With
-        False it takes a third less memory, but no change is reported, and only copies that are equal to the last line
-        are dropped. See docs/howto/purge.md#without-texts.""",
+        False it takes a third less memory, but no change is reported, and only identical copies are dropped. See
+        docs/howto/purge.md#without-texts.""",
     )
 
     namespace: str = setting(
@@ -168,7 +168,7 @@ class NearDupSettings:
         True,
         values.boolean,
         """With True a copy whose figures changed, or a page that comes again with another text, is an ``update``. A
-        copy is dropped only if no sentence says what the kept text does not say. With False all of these are duplicates
+        copy is dropped only if the kept text says everything that the copy says. With False all of these are duplicates
         if they are alike enough, and the share alone decides what is dropped.""",
     )
 
@@ -225,8 +225,8 @@ class NearDupSettings:
     extract_workers: int = setting(
         1,
         values.number(int, 1, 256),
-        """How many worker processes extract pages: at most one for each core that the crawl may use. One starts with
-        the crawl, unless ``NEARDUP_EXTRACTOR`` is None; the others start with pages.
+        """How many worker processes extract pages: at most one for each core that the crawl may use. One process starts
+        with the crawl, unless ``NEARDUP_EXTRACTOR`` is None. The others start with the first pages.
 
         A process imports your extractor by its path, so the extractor must be in a module, and shares no objects with
         the spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).
@@ -237,9 +237,9 @@ class NearDupSettings:
         10.0,
         values.number(float, 0.01, HOUR, unit=" seconds"),
         """Seconds for one page. A page that takes longer, or is over 5 MB, is ``unchecked`` with the reason
-        ``extraction-failed``. Later verdicts wait no longer than this for a response.
+        ``extraction-failed``. Items of later responses wait no longer than this for an earlier response.
 
-        After a page that takes over a fifth of this time, in CPU seconds, the next 50 pages of its source are
+        After a page that exceeds a fifth of this time, in CPU seconds, the next 50 pages of its source are
         ``extraction-failed`` too, so no hostile site can stall a crawl of several sources. This does not hold for the
         first page of a process, or for your own extractor.
         """,
@@ -276,8 +276,8 @@ class NearDupSettings:
     events_min_sources: int = setting(
         MIN_SOURCES,
         values.number(int, 2, 1000),
-        """The minimum of new independent sources within 40 minutes for a ``breaking`` event; within an hour it is one
-        more. ``NEARDUP_EVENTS_PER_DAY`` may raise it. A team with six sites sets it to 3. See docs/events.md#rules.""",
+        """How many new independent sources a ``breaking`` event needs within 40 minutes. Within an hour it needs one
+        more. ``NEARDUP_EVENTS_PER_DAY`` may raise both. A team with six sites sets 3. See docs/events.md#rules.""",
     )
 
     events_timezone: str = setting(
@@ -293,7 +293,7 @@ class NearDupSettings:
         "b.example"]}``. A source that is not listed is its own owner, except as docs/how-it-works.md#sources says.
 
         If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. For all
-        other sources, the time at which the page was seen counts.
+        other sources, events use the time when the page was seen.
         """,
     )
 
@@ -352,9 +352,9 @@ class NearDupSettings:
     events_sections: tuple[str, ...] = setting(
         values.SECTIONS,
         values.some_of(*values.SECTIONS),
-        """Of which sections the webhook, services and Atom file get events. They also get events without a section.
+        """The sections whose events the webhook, services and Atom file get. They also get events without a section.
 
-        The section is the commonest that the pages name, or their addresses, such as ``/deportes/``.
+        The section of an event is the one that most pages, or their addresses such as ``/deportes/``, name.
         """,
     )
 

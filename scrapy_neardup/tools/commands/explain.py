@@ -49,7 +49,7 @@ OPTIONS = (
         "b",
         metavar="B",
         nargs="?",
-        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
+        help="the second document, in the same form. It is judged in a window that holds only A. Without it"
         " the documents of the window that are like A are listed",
     ),
     STORE,

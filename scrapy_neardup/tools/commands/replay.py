@@ -42,16 +42,16 @@ OPTIONS = (
         metavar="INPUT",
         type=Path,
         nargs="+",
-        help="JSON lines (plain, .gz, .xz, .zst): id, url, title, time and text, html or file; - is standard input;"
-        " or .parquet, or .warc.gz; many files only with --cluster",
+        help="JSON lines (plain, .gz, .xz, .zst) with id, url, title, time, and text, html or file; or .parquet, or"
+        " .warc.gz. - is standard input. Only --cluster takes several files",
     ),
     option(
         "-O",
         "--output",
         metavar="OUT.jsonl",
         type=Path,
-        help="write the verdicts here: one line for each non-empty input line, in order; - is standard output; with"
-        " --cluster a folder",
+        help="write the verdicts here: one line for each non-empty input line, in order. - is standard output. With"
+        " --cluster it is a folder",
     ),
     option("--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"),
     option(
