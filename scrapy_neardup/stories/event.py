@@ -26,7 +26,7 @@ SpecialReport = dict[str, Any]  # see ``docs/event.schema.json``
 
 @dataclass(frozen=True, slots=True)
 class StoryEvent:
-    """A level that a story has reached, or an update, with the counters at the document that tipped it."""
+    """A level that a story has reached, or an update, with the counters after the document that raised it."""
 
     level: Level
     time: int  # Unix seconds, UTC, on the documents' own clock
