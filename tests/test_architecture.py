@@ -131,4 +131,4 @@ def test_the_reading_path_is_the_one_that_an_item_takes(project: Project) -> Non
     shown = [f"{file} {name}" for file, names in calls for name in names]
     assert shown == list(taken)
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    assert f"By these {taken.total()} calls" in page
+    assert f"These {taken.total()} calls" in page
