@@ -306,7 +306,7 @@ class NearDupDetector:
             await self.breaker.ask(self.stories.outbox.confirm())
 
     async def final_stories(self) -> dict[str, str]:
-        """Return the stories of earlier verdicts that became a part of another story since, with that other story.
+        """Return each story of an earlier verdict that has become a part of another story, with that other story.
 
         Never raises. If the store does not answer, log a warning, and return those that became a part of another story
         through a document of this process.

@@ -131,7 +131,7 @@ class Fingerprint(Evidence):
 
     @property
     def text_keys(self) -> tuple[int, ...]:
-        """Return all other keys. Documents of similar text, names or topic probably share some of them."""
+        """Return all keys but ``identity_keys``. Documents of similar text, names or topic probably share some."""
         return self.band_keys + self.sample_keys + self.name_keys + self.topic_keys
 
 
