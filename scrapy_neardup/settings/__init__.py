@@ -240,7 +240,7 @@ class NearDupSettings:
         ``extraction-failed``. Items of later responses wait no longer than this for an earlier response.
 
         After a page that exceeds a fifth of this time, in CPU seconds, the next 50 pages of its source are
-        ``extraction-failed`` too, so no hostile site can stall a crawl of several sources. This does not hold for the
+        ``extraction-failed`` too. So no hostile site can stall a crawl of several sources. This does not hold for the
         first page of a process, or for your own extractor.
         """,
     )
