@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import get_args
 
@@ -90,7 +91,8 @@ def _signature(name: str, found: object, *, on_one_line: bool = False) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not has_star:
             parts, has_star = [*parts, "*"], True
         parts.append(_parameter(parameter))
-    ending = f") -> {signature.return_annotation}" if "->" in str(signature) and not inspect.isclass(found) else ")"
+    returned = signature.return_annotation
+    ending = ")" if returned is signature.empty or inspect.isclass(found) else f") -> {_annotation(returned)}"
     line = f"{name}({', '.join(parts)}{ending}"
     if on_one_line or len(line) <= LONGEST_LINE:
         return line
@@ -98,12 +100,17 @@ def _signature(name: str, found: object, *, on_one_line: bool = False) -> str:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    annotation = getattr(parameter.annotation, "__forward_arg__", parameter.annotation)  # of a NamedTuple
+    annotation = _annotation(parameter.annotation)
     if parameter.default is parameter.empty:
         return f"{parameter.name}: {annotation}"
     default = parameter.default
     shown = getattr(default, "__name__", "...") if callable(default) or "<" in repr(default) else repr(default)
     return f"{parameter.name}: {annotation} = {shown}"
+
+
+def _annotation(annotation: object) -> str:
+    name = getattr(annotation, "__forward_arg__", annotation)  # of a NamedTuple
+    return name if isinstance(name, str) else re.sub(r"\b[a-z_.]+\.", "", inspect.formatannotation(name))
 
 
 def _first_paragraph(found: object) -> str:
