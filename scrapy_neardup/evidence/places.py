@@ -15,6 +15,7 @@ from scrapy_neardup.evidence.tokens import (
     ARTICLES,
     BOUNDS,
     CONJUNCTIONS,
+    COURTESIES,
     FIRM,
     FUNCTION_WORDS,
     INCREMENTS,
@@ -59,7 +60,7 @@ class Place(NamedTuple):
     def is_dateline(self) -> bool:
         words = [*self.gone, *self.came]
         are_names = all(each.kind == "time" or each.kind not in FIRM for each in words) and not self.is_qualified
-        return self.before is None and not (self.gone and self.came) and len(words) <= 5 and are_names
+        return self.before is None and not (self.gone and self.came) and self.size <= 5 and are_names
 
     @property
     def is_qualified(self) -> bool:
@@ -95,10 +96,13 @@ class Place(NamedTuple):
     def is_content(self, *, is_alone: bool) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out.
 
-        In a sentence that is otherwise equal, all words count but "a" and "one": "an unverified video", "a video".
+        In a sentence that is otherwise equal, all words count but "a" and "one", and "Mr" and the like if they come or
+        go: "an unverified video", "a video".
         """
         if self.is_only or is_alone:
-            return any(each.text not in ARTICLES for each in (*self.gone, *self.came))
+            words = [each.text for each in (*self.gone, *self.came)]
+            is_courtesy = not (self.gone and self.came) and " ".join(words) in COURTESIES
+            return not (is_courtesy or ARTICLES.issuperset(words))
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
         if says_more or self.has_another_sense or self.recounted:
             return True
