@@ -13,6 +13,7 @@ from itertools import chain, islice, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
+from scrapy_neardup.evidence.differing_places import SHORT, Place, find_places
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
 from scrapy_neardup.evidence.page_lines import (
@@ -23,7 +24,6 @@ from scrapy_neardup.evidence.page_lines import (
     without_teasers,
     words_of,
 )
-from scrapy_neardup.evidence.places import SHORT, Place, find_places
 from scrapy_neardup.evidence.replacements import Difference, differences_of, printed_words
 from scrapy_neardup.evidence.spellings import may_be_one_name
 from scrapy_neardup.evidence.tokens import FIRM, Token, signs_of, tokens_of

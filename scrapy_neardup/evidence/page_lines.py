@@ -6,10 +6,10 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from scrapy_neardup.evidence.differing_places import SHORT
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.places import SHORT
 from scrapy_neardup.evidence.spellings import are_alike, may_be_one_name
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned

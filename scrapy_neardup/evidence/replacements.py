@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.places import LONGEST_DENIAL, Place
+from scrapy_neardup.evidence.differing_places import LONGEST_DENIAL, Place
 from scrapy_neardup.evidence.spellings import are_synonyms, is_same_spelling, is_same_word, is_spelled
 from scrapy_neardup.evidence.tokens import (
     ABOUT,

@@ -7,8 +7,8 @@ the list of this guard says: related, or copies, or no copies.
 from collections.abc import Mapping
 
 from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.evidence.differing_places import filled_in
 from scrapy_neardup.evidence.names import least_cosine, tolls_in
-from scrapy_neardup.evidence.places import filled_in
 from scrapy_neardup.evidence.topic import UNKNOWN_COVERAGE, shared_terms, told_titles, topic_cosine
 from scrapy_neardup.rules.match import Finding, Measured, applies_if, too_low
 from scrapy_neardup.rules.pair import Pair
