@@ -176,6 +176,9 @@ def test_a_reaction_or_a_question_gives_no_headline_if_others_tell_the_news() ->
     for aside in asides.split("|"):
         title = f"{aside} harbour bridge of the city" + "?" * (aside == "Why did")
         assert headline_of(copies(title, event, title.upper())) == event
+    event = "Sailors told by Lund to leave Skerrow union in anger"
+    comments = "Council reacts to words of Lund about the harbour", "Mayor comments on words of Lund about the harbour"
+    assert headline_of(copies(*comments, event, *comments)) == event
 
 
 def test_words_agree_in_any_grammatical_form_and_with_vowel_signs() -> None:
