@@ -290,7 +290,7 @@ def _compared(
     if not (aligned.partner or is_asked or is_title):
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    if is_asked and is_line_of_page(aligned.text, new, known, is_top=begins):
+    if is_asked and is_line_of_page(aligned.text, new, known, is_top=begins and not aligned.partner):
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
         old = tokens_of(aligned.partner, known.language, known.names)

@@ -128,7 +128,7 @@ def _may_be_byline(line: str) -> bool:
 def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts, *, is_top: bool = False) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement.
 
-    A line at the top that has little else than a day and a time says when the page was written.
+    A line at the top that has little else than a day and a time, and no partner, says when the page was written.
     """
     if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
         return True
