@@ -37,11 +37,11 @@ FORM = 0.6  # share of two sentences that is equal: then a name in the place of 
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _DATELINE = re.compile(
-    r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) ?[-–—] "
-    r"|([^-–—.,:!?]{2,30}): "
-    r"|([\u4e00-\u9fff]{2,12}[0-9]{1,2}月[0-9]{1,2}日[电電讯訊](?:[(（][^()（）]{2,24}[)）])?)"
+    r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] "
+    r"|([\u4e00-\u9fff]{2,12}[0-9]{1,2}月[0-9]{1,2}日[电電][(（][^()（）]{2,24}[)）])"
 )
-_LONGEST_DATELINE = 5  # words, if it does not look like one
+# "KELDBY, Nov 18 (Northwire) - "
+_DATED = re.compile(r"([^-–—.,!?()]{2,40}), [^-–—,()]{3,14}( \([^()]{2,20}\) [-–—] )")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -104,7 +104,6 @@ class Comparison:
         self._compared: dict[int, Sentence] = {}  # those that were asked for
         self._strictly: dict[int, Sentence] = {}  # those that were compared as if each were the only one reworded
         body = olds[bool(old.title) :]
-        self._beginning = {each.text for each in body[: HEAD - 1]}  # of the old text
         self.old_words = sum(len(each.tokens) for each in body)
         # The share of the first two sentences of the old text that the new one holds.
         self._held_head_of_old = _share_held(align(body[: HEAD - 1], self._read))
@@ -132,8 +131,7 @@ class Comparison:
             return Sentence(each.text, "", 0, 0)
         if each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
             return Sentence(each.text, each.partner, each.words, each.words, is_title=is_title)
-        begins = number < HEAD or each.partner in self._beginning
-        return _compared(each, self._known, begins=begins, is_title=is_title, is_only=is_only, reads_first=reads_first)
+        return _compared(each, self._known, number, is_title=is_title, is_only=is_only, reads_first=reads_first)
 
     @cached_property
     def _has_one_edit(self) -> bool:
@@ -279,18 +277,17 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
 
 
 def _compared(
-    aligned: Aligned, known: BothTexts, *, begins: bool, is_title: bool, is_only: bool, reads_first: bool
+    aligned: Aligned, known: BothTexts, number: int, *, is_title: bool, is_only: bool, reads_first: bool
 ) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none.
 
-    If it ``reads_first``, only the first place where they differ is read: nothing there proves nothing. A sentence that
-    ``begins`` a text may have a dateline.
+    If it ``reads_first``, only the first place where they differ is read: nothing there proves nothing.
     """
     is_asked = not is_title and may_be_of_page(aligned)
     if not (aligned.partner or is_asked or is_title):
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    if is_asked and is_line_of_page(aligned.text, new, known, is_top=begins and not aligned.partner):
+    if is_asked and is_line_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
         old = tokens_of(aligned.partner, known.language, known.names)
@@ -303,7 +300,7 @@ def _compared(
                 found,
                 known,
                 is_title=is_title,
-                may_have_dateline=begins,
+                may_have_dateline=number < HEAD,
                 reads_first=reads_first,
             )
     # Of a title only this counts; any other sentence that the old text does not have is new as a whole.
@@ -359,17 +356,19 @@ def _partners(
 
 
 def _has_dateline(places: Sequence[Place], new: Sequence[Token], aligned: Aligned) -> bool:
-    """Decide whether only one of two partners begins with a dateline, or has a date in it: "ELDING (Northwire) - "."""
+    """Decide whether only one of two partners begins with a dateline, or has a day in it: "ELDING (Northwire) - "."""
     if not places or (places[0].gone and places[0].came):
         return False
-    gone, came = places[0][:2]
-    words = gone or came
-    dateline = _DATELINE.match(aligned.partner if gone else aligned.text)
-    said = [each.text for each in tokens_of(dateline[dateline.lastindex or 0])] if dateline else []
-    if all(each.kind == "time" and each.text in said for each in words):
+    place = places[0]
+    with_more, other = (aligned.partner, aligned.text) if place.gone else (aligned.text, aligned.partner)
+    words = place.gone or place.came
+    dated = _DATED.match(with_more)
+    if dated and other.startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
         return True
-    is_whole = said == [each.text for each in words]
-    return places[0].is_dateline and (is_whole or (len(came) <= _LONGEST_DATELINE and came[:1] == [*new[:1]]))
+    dateline = _DATELINE.match(with_more)
+    said = [each.text for each in tokens_of(dateline[1] or dateline[2])] if dateline else []
+    is_short = len(place.came) <= 5  # words, if it does not look like a dateline
+    return place.is_dateline and (said == [each.text for each in words] or (is_short and place.came[:1] == [*new[:1]]))
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

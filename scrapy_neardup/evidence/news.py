@@ -37,7 +37,6 @@ _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE = 4  # is added for a new term that the title has
-_FEWEST_OF_TITLE = 2  # new terms of the title of a report that tells more than people harmed
 _FEWEST_NEW = 3  # new terms of the title of a report, and of these in a sentence that is not its first
 
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -194,8 +193,9 @@ def news_among(
 
 
 def has_told(title: str, told: Collection[int], language: str) -> bool:
-    """Decide whether a story has told what a title says: all of its terms, or all but one."""
-    return len(set(new_terms(title, told, language))) < _FEWEST_OF_TITLE
+    """Decide whether a story has told what a title says: its figures, and all of its other terms but one."""
+    codes = _codes(language, title)[0]
+    return bool(codes) and len(_slots(codes).difference(told)) < 2 and not _new_figures(codes, told)
 
 
 def _new_figures(codes: Iterable[int], known: Collection[int]) -> set[int]:
@@ -284,7 +284,8 @@ def _score(
     weight = sum(new.values())
     if (about and not repeats) or has_told_figures:
         return 0.0
-    if sum(new[slot] for slot in new.keys() - figures) < 0.25 * sum(weights.values()):
+    weighed = weights if least_weight else dict.fromkeys(weights, 1)  # the names of a report were told with its story
+    if sum(weighed[slot] for slot in new.keys() - figures) < 0.25 * sum(weighed.values()):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
     elif least_weight and (
         len(about - known) < _FEWEST_NEW

@@ -125,16 +125,11 @@ def _may_be_byline(line: str) -> bool:
     return 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
 
 
-def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts, *, is_top: bool = False) -> bool:
-    """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement.
-
-    A line at the top that has little else than a day and a time, and no partner, says when the page was written.
-    """
+def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
+    """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
     if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
         return True
     if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
-        return True
-    if is_top and _is_time_of_page(text, tokens):
         return True
     is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
     if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
@@ -142,15 +137,6 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts, *, is_
     is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
     is_credit = is_byline or (len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known))
     return is_credit and all(each.kind not in FIRM or known.has(each) for each in tokens)
-
-
-def _is_time_of_page(text: str, tokens: Sequence[Token]) -> bool:
-    """Decide whether a line has a time of day, at least one other number or month, and few other words but no name."""
-    times = sum(each.kind in ("time", "number") for each in tokens)
-    has_time = times > 1 and any(each.text[0] == "@" for each in tokens)
-    words = sum(any(map(str.isalpha, word)) for word in text.split())
-    is_short = words <= _SHORT_CREDIT and not text.endswith(SENTENCE_ENDS)
-    return has_time and is_short and all(each.kind not in ("name", "negation") for each in tokens)
 
 
 def may_be_of_page(aligned: Aligned) -> bool:

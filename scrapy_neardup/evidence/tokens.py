@@ -60,7 +60,7 @@ ABOUT = HEDGES.union(WORDING["about"].split())
 BOUNDS = {word: role for role, words in enumerate(WORDING["bounds"].split("|")) for word in words.split()}
 _OF_OTHER_LANGUAGES = {"vi": FUNCTION_WORDS, "en": frozenset(WORDING["not_english"].split())}
 SPELLED = {value: frozenset(words.split()) for value, words in WORDING["numbers"].items()}
-COURTESIES = frozenset(WORDING["courtesies"].split("|"))  # phrases that say nothing if they come or go: "Mr"
+COURTESIES = frozenset(WORDING["courtesies"].split("|"))  # as "Mr": they say nothing if they come or go
 ARTICLES = SPELLED["1"] | {"a", "an"}
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),

@@ -1,12 +1,12 @@
 """What a document tells that its story did not: the sentences of ``neardup_news``."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import PEOPLE, FigureKind
-from scrapy_neardup.evidence.figures.figure import Figure, find_figures
+from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plain
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, has_told, new_terms, news_among, recounted, told_by
@@ -56,9 +56,10 @@ def _news_of(
 ) -> tuple[str, ...]:
     """Return the news of a document. ``first`` is the text of the story's first document."""
     is_version = join.member.status != "related"
-    # The news of another report of what was told can only be that more people were harmed.
+    # Another report of what was told can only tell more people, such as those harmed.
     is_told = not is_version and has_told(document.title, told, join.language)
-    new_tolls = [*_new_tolls(document, told, tolls, is_version=is_version, is_told=is_told)]
+    highest = {} if is_version else dict(sorted(tolls))
+    new_tolls = [*_new_tolls(document, told, tolls, highest, is_version=is_version, is_told=is_told)]
     values = {
         Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
     }  # "six students were crushed"
@@ -67,7 +68,7 @@ def _news_of(
         each
         for each in join.sentences
         if any(toll.text in each for toll in new_tolls)
-        or any(one in values or (tolls and not is_told and _counts_more(one, told)) for one in figures.get(each, ()))
+        or any(one in values or (tolls and _counts_more(one, told, highest)) for one in figures.get(each, ()))
     ]
     if first and join.sentences and not is_told:
         new_values += recounted(join.sentences, first.title, first.text, told, join.language)
@@ -83,9 +84,11 @@ def _increment(new_tolls: Sequence[Toll], news: Sequence[str], told: Collection[
     yield from islice((one_line(each, LONGEST_NEWS) for each in left if new_terms(each, told, language)), 1)
 
 
-def _counts_more(figure: Figure, told: Collection[int]) -> bool:
+def _counts_more(figure: Figure, told: Collection[int], highest: Mapping[int, float]) -> bool:
     """Decide whether a figure counts people, or their homes, by a number that was not told: not "his two children"."""
     is_counted = figure.kind == PEOPLE or 0 < figure.kind < FigureKind.OTHER
+    if is_counted and is_plain(figure.value) and float(figure.value) < highest.get(figure.kind, 0):
+        return False  # an older number
     # So few seldom are news alone.
     return is_counted and figure.value not in ("0", "1", "2") and bool(new_terms(figure.value, told, ""))
 
@@ -94,22 +97,29 @@ def _new_tolls(
     document: Document,
     told: Collection[int],
     tolls: Collection[tuple[int, float]],
+    highest: Mapping[int, float],
     *,
     is_version: bool,
     is_told: bool,
 ) -> Iterator[Toll]:
     """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead.
 
-    If the story has told the title (``is_told``), only people harmed are.
+    If the story has told the title (``is_told``), only the numbers of people and homes, and a magnitude, may be news. A
+    report with a number under the ``highest`` of its kind is older, unless it corrects the number.
     """
     kinds = {kind for kind, _ in tolls}
     for each in tolls_of(document.title, document.text, document.language):
+        is_of_people = each.kind < FigureKind.OTHER
+        is_older = is_of_people and each.low < highest.get(each.kind, 0)
+        if is_told and not (is_of_people or each.kind == FigureKind.MAGNITUDE):
+            continue
+        if is_older and not (each.is_increment or each.is_correction):
+            continue
         is_new = (each.kind, float(each.low)) not in tolls
         if each.is_increment:
             is_new = not each.is_first or (each.kind, 0.0) in tolls
         has_new_term = each.low > 1 and bool(new_terms(f"{each.low:f}", told, ""))
         is_known_kind = is_version or each.kind in kinds
-        is_new &= each.kind < FigureKind.OTHER or not is_told
         if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
             yield each
 

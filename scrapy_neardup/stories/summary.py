@@ -61,7 +61,8 @@ def read_change(line: str) -> FigureChange:
 
 _LETTERS = r"(?:[^\W\d_]|[\u0900-\u0dff])+"  # with the vowel signs of Indic scripts
 
-_QUOTED = re.compile("[«“„\"][^»”“\"]+[»”“\"]|(?<!\\w)['‘][^'’]+['’](?!\\w)")
+# At least four words without a figure: a shorter quotation may be a name, such as that of a ship.
+_QUOTED = re.compile(r"""(?:[«“„"]|(?<!\w)['‘])(?:[^\s\d«»“”"]+ ){3,}[^\s\d«»“”"]+[»”“"'’](?!\w)""")
 
 
 def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told: Set[str] = frozenset()) -> str:

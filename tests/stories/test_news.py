@@ -256,6 +256,8 @@ def test_another_value_is_told_once_also_if_only_the_headline_has_it() -> None:
         ("Skerrow harbour pays sailors", "The harbour of Skerrow pays 500 sailors of the ferry.", False),
         ("Skerrow harbour pays Halvorsen and Brindle", "The harbour of Skerrow pays 500 sailors of the ferry.", True),
         ("Skerrow sailors pay", "In Skerrow 9 sailors died.", True),
+        ("Skerrow sailors pay", "In Skerrow 3 sailors died.", False),
+        ("Skerrow sailors pay", "Not four but 3 sailors died in Skerrow, the mayor corrected.", True),
     ],
 )
 def test_a_report_whose_title_was_told_has_only_people_harmed_as_news(
@@ -288,7 +290,7 @@ ROBBED = "Police said two men robbed the agent Halvorsen at Circular Road in Ske
         ("In Skerrow 4 students died.", "A doctor of Skerrow said that 12 students died.", True),
         ("In Skerrow 4 students died.", "In Skerrow 4 students died on 13 January.", False),
         ("In Skerrow 4 students died.", "Nine children of Skerrow have joined the list.", True),
-        ("In Skerrow 9 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
+        ("In Skerrow 4 students died, and six fled.", "Six students of Skerrow were crushed to death.", True),
     ],
 )
 def test_another_value_of_what_was_counted_is_news(told: str, sentence: str, *, is_news: bool) -> None:
