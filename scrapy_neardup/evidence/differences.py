@@ -360,15 +360,20 @@ def _has_dateline(places: Sequence[Place], new: Sequence[Token], aligned: Aligne
     if not places or (places[0].gone and places[0].came):
         return False
     place = places[0]
-    with_more, other = (aligned.partner, aligned.text) if place.gone else (aligned.text, aligned.partner)
     words = place.gone or place.came
-    dated = _DATED.match(with_more)
-    if dated and other.startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
+    sides = [aligned.partner, aligned.text]
+    if place.came:
+        sides.reverse()
+    longer, shorter = sides
+    dated = _DATED.match(longer)
+    if dated and shorter.startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
         return True
-    dateline = _DATELINE.match(with_more)
-    said = [each.text for each in tokens_of(dateline[1] or dateline[2])] if dateline else []
     is_short = len(place.came) <= 5  # words, if it does not look like a dateline
-    return place.is_dateline and (said == [each.text for each in words] or (is_short and place.came[:1] == [*new[:1]]))
+    is_one = is_short and place.came[:1] == [*new[:1]]
+    if dateline := _DATELINE.match(longer):
+        said = tokens_of(dateline[1] or dateline[2])
+        is_one |= [each.text for each in said] == [each.text for each in words]
+    return is_one and place.is_dateline
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -58,7 +58,9 @@ def _news_of(
     is_version = join.member.status != "related"
     # Another report of what was told can only tell more people, such as those harmed.
     is_told = not is_version and has_told(document.title, told, join.language)
-    highest = {} if is_version else dict(sorted(tolls))
+    highest = dict(sorted(tolls))
+    if is_version:
+        highest.clear()
     new_tolls = [*_new_tolls(document, told, tolls, highest, is_version=is_version, is_told=is_told)]
     values = {
         Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
@@ -102,18 +104,10 @@ def _new_tolls(
     is_version: bool,
     is_told: bool,
 ) -> Iterator[Toll]:
-    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead.
-
-    If the story has told the title (``is_told``), only the numbers of people and homes, and a magnitude, may be news. A
-    report with a number under the ``highest`` of its kind is older, unless it corrects the number.
-    """
+    """Yield the tolls that tell another value than the story's, or add to one. "A woman died" adds to none dead."""
     kinds = {kind for kind, _ in tolls}
     for each in tolls_of(document.title, document.text, document.language):
-        is_of_people = each.kind < FigureKind.OTHER
-        is_older = is_of_people and each.low < highest.get(each.kind, 0)
-        if is_told and not (is_of_people or each.kind == FigureKind.MAGNITUDE):
-            continue
-        if is_older and not (each.is_increment or each.is_correction):
+        if _is_retold(each, highest, is_told=is_told):
             continue
         is_new = (each.kind, float(each.low)) not in tolls
         if each.is_increment:
@@ -122,6 +116,18 @@ def _new_tolls(
         is_known_kind = is_version or each.kind in kinds
         if is_new and not each.is_vague and (has_new_term or (is_known_kind and each.low < _LARGE)):
             yield each
+
+
+def _is_retold(toll: Toll, highest: Mapping[int, float], *, is_told: bool) -> bool:
+    """Decide whether a toll of another report is no news: under the ``highest`` of its kind it is older.
+
+    If the story has told the title (``is_told``), only the numbers of people and homes, and a magnitude, may be news.
+    """
+    is_of_people = toll.kind < FigureKind.OTHER
+    if is_told and not (is_of_people or toll.kind == FigureKind.MAGNITUDE):
+        return True
+    is_older = is_of_people and toll.low < highest.get(toll.kind, 0)
+    return is_older and not (toll.is_increment or toll.is_correction)
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:
