@@ -40,6 +40,7 @@ _DATELINE = re.compile(
     r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] "
     r"|([\u4e00-\u9fff]{2,12}[0-9]{1,2}月[0-9]{1,2}日[电電][(（][^()（）]{2,24}[)）])"
 )
+_APART = re.compile(r"([^-–—.!?: ]{2,20}[-–—] [^-–—.!?:]{2,30}): |([^-–—.!?:]{2,60}?)(?: ?[-–—] |\) )")
 # "KELDBY, Nov 18 (Northwire) - "
 _DATED = re.compile(r"([^-–—.,!?()]{2,40}), [^-–—,()]{3,14}( \([^()]{2,20}\) [-–—] )")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
@@ -368,12 +369,9 @@ def _has_dateline(places: Sequence[Place], new: Sequence[Token], aligned: Aligne
     dated = _DATED.match(longer)
     if dated and shorter.startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
         return True
-    is_short = len(place.came) <= 5  # words, if it does not look like a dateline
-    is_one = is_short and place.came[:1] == [*new[:1]]
-    if dateline := _DATELINE.match(longer):
-        said = tokens_of(dateline[1] or dateline[2])
-        is_one |= [each.text for each in said] == [each.text for each in words]
-    return is_one and place.is_dateline
+    dateline = _DATELINE.match(longer) or (_APART.match(longer) if place.came else None)
+    said = tokens_of(dateline[dateline.lastindex or 0]) if dateline else []
+    return place.is_dateline and [each.text for each in words] == [each.text for each in said]
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -59,7 +59,8 @@ class Place(NamedTuple):
     @property
     def is_dateline(self) -> bool:
         words = [*self.gone, *self.came]
-        are_names = all(each.kind == "time" or each.kind not in FIRM for each in words) and not self.is_qualified
+        are_names = all(each.kind == "time" or each.kind not in FIRM for each in words)
+        are_names &= QUALIFIERS.isdisjoint(each.text for each in words)  # not "Unverified (Northwire) - "
         return self.before is None and not (self.gone and self.came) and self.size <= 5 and are_names
 
     @property

@@ -19,7 +19,7 @@ from scrapy_neardup.text.sentences import Printed
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
-_TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)"
+_TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>|!]|-(?!\w)|$)"
 
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital

@@ -43,7 +43,7 @@ def test_another_value_in_such_a_form_is_content(language: str, new: str, old: s
 
 def test_a_long_sentence_is_cut_where_its_words_say() -> None:
     words = " ".join(f"word{'abcdefghij'[number % 10]}{'klmnopqrst'[number // 10]}" for number in range(100))
-    new, old = Side("", f"here at last {words} 48.16 metres"), Side("", f"{words} 48.16 metres")
+    new, old = Side("", f"KELDBY - {words} 48.16 metres"), Side("", f"{words} 48.16 metres")
     comparison = compare(new, old)
     assert comparison.first_new_statement is None
     assert comparison.share > 0.95
