@@ -365,19 +365,13 @@ def judge_of(settings: NearDupSettings) -> Judge:
     """Return the judge of an index, with the policy by which it finds and judges candidates."""
     preset = settings.resolved_preset()
     policy = Policy(
+        preset,
         settings.window,
-        preset.threshold,
-        preset.related_threshold,
-        preset.topic_threshold,
         drop_share=settings.drop_share,
         drops=settings.action == "drop",
         keep_texts=settings.keep_texts,
         keep_sources=settings.keep_sources,
         keep_updates=settings.keep_updates,
-        vector_middle=preset.vector_middle,
-        vector_bar=preset.vector_bar,
-        measure=preset.measure,
-        collisions=preset.collisions,
     )
     system = NEWS if preset.guarded else PUBLISHED
     return Judge(policy, system, settings.owner_of, source_of)

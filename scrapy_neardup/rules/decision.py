@@ -134,7 +134,7 @@ class Judge:
         if not pair.is_seen or (pair.new.is_boilerplate and not pair.same_text):
             return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
         # Without NEARDUP_KEEP_UPDATES a rewritten page is an update only if its text is too unlike for a copy.
-        may_be_update = self.policy.keep_updates or before.pair.likeness.score < self.policy.threshold
+        may_be_update = self.policy.keep_updates or before.pair.likeness.score < self.policy.preset.threshold
         kind: Kind | None = None
         findings = list[Finding]()
         would_drop = False

@@ -81,7 +81,7 @@ def less_alike_than_others(pair: Pair) -> Finding | None:
 
 
 def little_in_common(pair: Pair) -> Finding:
-    return too_low(Measured(pair.policy.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
+    return too_low(Measured(pair.policy.preset.measure, pair.likeness.score, pair.policy.preset.threshold, "threshold"))
 
 
 # also in not_by_text and not_by_topic
@@ -185,7 +185,7 @@ def other_topic(pair: Pair) -> Finding | None:
     """
     if not pair.new.topic and not pair.old.topic:
         return applies_if(pair.same_source, "similar texts of one source, and no topics")
-    threshold = pair.policy.topic_threshold
+    threshold = pair.policy.preset.topic_threshold
     if pair.same_source:
         return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
     told = min(told_titles(pair.new.topic, pair.old.topic))
@@ -209,7 +209,9 @@ def never(_: Pair) -> Finding:
 
 def low_topic_score(pair: Pair) -> Finding:
     added = SAME_SOURCE_EXTRA * pair.is_other_of_source - TOLL_LESS * min(2, pair.tolls.equal + pair.tolls.is_risen)
-    measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
+    measured = _raised(
+        "score of the topics", pair.topic_score, pair.policy.preset.topic_threshold, "topic_threshold", added
+    )
     if pair.vector_cosine is None:
         return too_low(measured)
     return too_low(
@@ -287,7 +289,9 @@ def other_meaning(pair: Pair) -> Finding | None:
         return too_low(names)
     added = SAME_SOURCE_EXTRA * pair.same_source
     parts = f"cosine of the vectors {pair.vector_cosine:.2f}, and {NAME_SHARE} for each of {common} common names"
-    return too_low(names, parts, _raised("their sum", foreign_score(pair), pair.policy.vector_bar, "vector_bar", added))
+    return too_low(
+        names, parts, _raised("their sum", foreign_score(pair), pair.policy.preset.vector_bar, "vector_bar", added)
+    )
 
 
 def foreign_score(pair: Pair) -> float:

@@ -234,7 +234,7 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     """
     near, far = (match, other) if other.two_languages else (other, match)
     # The document must join the near story by its topic, and score more than it needs to.
-    least_score = near.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
+    least_score = near.policy.preset.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
     if near.topic_score < least_score or any_applies(NEWS.not_by_topic, near):
         return False
     members = _members(near, alive)

@@ -119,18 +119,18 @@ class Pair:
         if self.same_text:
             return Likeness(1.0, 1.0, 1.0)
         return likeness(
-            self.policy.measure,
+            self.policy.preset.measure,
             self.new.signature,
             self.old.signature,
             self.new.size,
             self.old.size,
-            self.policy.collisions,
+            self.policy.preset.collisions,
         )
 
     @cached_property
     def are_alike(self) -> bool:
         """Return whether the texts are alike enough for related documents."""
-        return self.likeness.score >= self.policy.related_threshold
+        return self.likeness.score >= self.policy.preset.related_threshold
 
     @cached_property
     def comparison(self) -> Comparison | None:
@@ -174,12 +174,12 @@ class Pair:
     @cached_property
     def may_be_copy(self) -> bool:
         """Return whether the sketches are so alike that the texts are compared, or the pages are the same."""
-        return self.same_text or self.same_page or self.likeness.score >= self.policy.threshold
+        return self.same_text or self.same_page or self.likeness.score >= self.policy.preset.threshold
 
     @cached_property
     def estimated_share(self) -> float:
         """Return what the signatures tell of the share of the new text that the old one holds."""
-        if self.same_text or self.policy.measure in ("hamming", "cosine"):  # these say nothing of two sets
+        if self.same_text or self.policy.preset.measure in ("hamming", "cosine"):  # these say nothing of two sets
             return self.likeness.similarity
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
 
@@ -198,7 +198,7 @@ class Pair:
         standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the share
         of equal lanes, or the cosine.
         """
-        if self.comparison is None or self.same_text or self.policy.measure in ("hamming", "cosine"):
+        if self.comparison is None or self.same_text or self.policy.preset.measure in ("hamming", "cosine"):
             return self.likeness.similarity
         return self.comparison.resemblance
 
@@ -275,7 +275,7 @@ class Pair:
         """Return what vectors add to the score of two topics, or take off it. Topics without common terms get none."""
         if self.vector_cosine is None or not self.term_score:
             return 0.0
-        return VECTOR_WEIGHT * (self.vector_cosine - self.policy.vector_middle)
+        return VECTOR_WEIGHT * (self.vector_cosine - self.policy.preset.vector_middle)
 
     @property
     def topic_score(self) -> float:

@@ -4,19 +4,16 @@ import math
 from dataclasses import dataclass
 
 from scrapy_neardup.document import HOUR, WHOLE_TEXT
-from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.sources import names_of
-from scrapy_neardup.settings.presets import PRESETS
-
-_NEWS = PRESETS["news"]
+from scrapy_neardup.settings.presets import PRESETS, Preset
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The thresholds of a verdict. Every store judges by the same policy in the same way.
+    """What decides a verdict. Every store judges by the same policy in the same way.
 
-    ``measure`` says how the score of a candidate is computed from two signatures. With "overlap" more than
-    ``collisions`` equal lanes are needed.
+    The ``measure`` of the ``preset`` says how the score of a candidate is computed from two signatures. With "overlap"
+    more than ``collisions`` equal lanes are needed.
 
     A candidate of the same page or with the same text is a copy. Any other candidate is a copy if its score is at least
     ``threshold``, and related if its score is at least ``related_threshold``, as far as the rules of the system allow.
@@ -28,19 +25,13 @@ class Policy:
     True if this crawl drops copies. With ``keep_texts`` a store keeps the texts of new documents.
     """
 
+    preset: Preset = PRESETS["news"]
     window: int = 24 * HOUR  # seconds
-    threshold: float = _NEWS.threshold
-    related_threshold: float = _NEWS.related_threshold
-    topic_threshold: float = _NEWS.topic_threshold
     drop_share: float = 0.7
     keep_sources: frozenset[str] = frozenset()
     keep_updates: bool = True
     drops: bool = False
     keep_texts: bool = True
-    vector_middle: float = _NEWS.vector_middle  # these two only with a language model, see ``Preset``
-    vector_bar: float = _NEWS.vector_bar
-    measure: Measure = _NEWS.measure
-    collisions: int = _NEWS.collisions
 
     def held_parts(self, share: float) -> int:
         """Return ``kept_share_parts`` of a dropped copy of whose text documents that are kept hold this share.

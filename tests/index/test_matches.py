@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, LANES, Article, ScriptedJudge, check, decision_on
+from documents import DAY, HOUR, LANES, Article, ScriptedJudge, check, decision_on, policy_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
@@ -42,7 +42,7 @@ async def test_thresholds_are_reached_at_their_very_value(
     equal: int,
     answer: str,
 ) -> None:
-    policy = Policy(threshold=threshold, related_threshold=related_threshold, measure=measure)
+    policy = policy_with(threshold=threshold, related_threshold=related_threshold, measure=measure)
     index = await open_index(store_url, policy)
     await check(index, Article())
     match = await check(index, Article("other", like="wire", equal=equal))

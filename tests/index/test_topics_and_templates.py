@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import HOUR, MINUTE, Article, band_keys, check, checked, lanes, story_of, topic
+from documents import HOUR, MINUTE, Article, band_keys, check, checked, lanes, policy_with, story_of, topic
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index
 from scrapy_neardup.index.postings import MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.settings.presets import PRESETS
 
 pytestmark = pytest.mark.in_memory
 
@@ -41,7 +42,7 @@ async def test_a_report_with_the_same_terms_is_related(index: Index, one: str, o
     assert (match is not None) is matches
     if match is not None:
         assert match.related
-        assert match.pair.likeness.score < Policy().related_threshold
+        assert match.pair.likeness.score < PRESETS["news"].related_threshold
         assert match.topic_score == topic_score(topic(one), topic(other))
 
 
@@ -63,7 +64,7 @@ async def test_a_topic_counts_from_its_very_threshold_on(
     while threshold + extra > score:  # rounded up
         threshold = math.nextafter(threshold, 0)
     for asked, matches in ((threshold, True), (threshold + 1e-9, False)):
-        index = await open_store(Policy(topic_threshold=asked), namespace=f"{matches}")
+        index = await open_store(policy_with(topic_threshold=asked), namespace=f"{matches}")
         first, report = (
             Article("wire", source="wire.example", topic=one),
             Article("own report", source=source, topic=other),
@@ -87,7 +88,7 @@ async def test_two_common_keys_make_a_candidate_and_one_if_it_is_the_first(
     one = "abcdefghijklMNOPQR"
     match = await match_of(index, Article("wire", topic=one), Article("own report", topic=other))
     assert len(set(one[:KEYS]) & set(other[:KEYS])) == 1 + (other[0] == "z")
-    assert topic_score(topic(one), topic(other)) > Policy().topic_threshold
+    assert topic_score(topic(one), topic(other)) > PRESETS["news"].topic_threshold
     assert (match is not None) is is_candidate
 
 
@@ -125,7 +126,7 @@ async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: I
 async def test_a_story_does_not_drift_from_one_topic_to_the_next(index: Index) -> None:
     first, second = Article("wire", topic="ABCdefgh"), Article("digest", topic="ABCUVWdexyz", at=MINUTE)
     third = Article("another event", topic="UVWxyz012", at=2 * MINUTE)
-    assert topic_score(topic("UVWxyz012"), topic("ABCUVWdexyz")) > Policy().topic_threshold
+    assert topic_score(topic("UVWxyz012"), topic("ABCUVWdexyz")) > PRESETS["news"].topic_threshold
     assert await match_of(index, first, second) is not None
     assert await match_of(index, third) is None
 
@@ -237,7 +238,7 @@ async def test_texts_that_share_a_part_are_related_if_their_topics_allow_it(
 async def test_stories_are_one_if_a_document_fits_two_members_that_are_alike(
     open_store: OpenIndex, other: str, unites: bool
 ) -> None:
-    index = await open_store(Policy(topic_threshold=0.2))
+    index = await open_store(policy_with(topic_threshold=0.2))
     first, second = Article("wire", topic="ABCDefgh"), Article("other wire", topic=other, at=MINUTE)
     assert await match_of(index, first, second) is None
     found = await story_of(index, Article("report", topic="ABCDefUVWXy", at=2 * MINUTE))

@@ -2,10 +2,10 @@
 
 import pytest
 from conftest import OpenIndex
-from documents import MINUTE, Article, check, story_of, topic
+from documents import MINUTE, Article, check, policy_with, story_of, topic
 
 from scrapy_neardup.evidence.topic import topic_score
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index
 
 pytestmark = pytest.mark.in_memory
 
@@ -27,7 +27,7 @@ async def test_vectors_raise_and_lower_the_score_of_topics(
     open_store: OpenIndex, vector: tuple[int, ...], more: float, joins: bool
 ) -> None:
     one, other = "ABcdefgh", "ABcdeuvw"
-    index = await open_store(Policy(topic_threshold=topic_score(topic(one), topic(other)) + more))
+    index = await open_store(policy_with(topic_threshold=topic_score(topic(one), topic(other)) + more))
     await check(index, Article("wire", topic=one, vector=NEAR))
     match = await check(index, Article("own report", topic=other, vector=vector))
     assert (match is not None) is joins
@@ -63,7 +63,7 @@ async def test_presets_say_how_much_vectors_count(
 ) -> None:
     one, other = "ABcdefgh", "ABcdeuvw"
     least = topic_score(topic(one), topic(other)) + 0.1
-    index = await open_store(Policy(topic_threshold=least, **parameters))
+    index = await open_store(policy_with(topic_threshold=least, **parameters))
     await check(index, Article("wire", language="en", topic=one, names="abcd", vector=NEAR))
     own = Article("own", language="en", topic=other, vector=NEAR)
     foreign = Article("foreign", language="de", topic="IJklmnop", names="abef", vector=NEAR)
@@ -91,7 +91,7 @@ BETWEEN = tuple(map(sum, zip(ONE, OTHER, strict=True)))
 async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents_differ(
     open_store: OpenIndex, words: str, unites: bool
 ) -> None:
-    index = await open_store(Policy(topic_threshold=0.05))
+    index = await open_store(policy_with(topic_threshold=0.05))
     first = Article("wire", topic="ABCDEFgh", vector=ONE)
     second = Article("other wire", topic=words, vector=OTHER, at=MINUTE)
     pages = [Article(f"near one {each}", topic=f"ABCDEFU{each}", vector=BETWEEN, at=2 * MINUTE) for each in "mno"]
@@ -106,7 +106,7 @@ async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents
 async def test_a_document_must_resemble_the_first_one_of_the_story_whatever_its_members_mean(
     open_store: OpenIndex, words: str, joins: bool
 ) -> None:
-    index = await open_store(Policy(topic_threshold=0.05))
+    index = await open_store(policy_with(topic_threshold=0.05))
     await check(index, Article("wire", topic="ABCDEFgh", vector=ONE))
     assert await check(index, Article("between", topic="ABCDEUVWXY", vector=BETWEEN)) is not None
     assert (await check(index, Article("other wire", topic=words, vector=OTHER)) is not None) is joins

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cases import read_cases
-from documents import LANES, Article, topic
+from documents import LANES, Article, policy_with, topic
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,7 +68,7 @@ DOCUMENTS = st.builds(
 
 @given(new=DOCUMENTS, old=DOCUMENTS)
 def test_a_candidate_that_is_left_out_is_no_match(new: Record, old: Record) -> None:
-    pair = Pair(b"", new, old, Judge(Policy(topic_threshold=0.1)).policy)
+    pair = Pair(b"", new, old, Judge(policy_with(topic_threshold=0.1)).policy)
     assert NEWS.may_match(pair) or compare(pair, NEWS).relation == "none"
 
 
@@ -169,9 +169,9 @@ def test_one_source_fills_in_a_title_twice(case: tuple[str, str, str], relation:
 
 def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     one, other = record(topic="ABcdefgh"), record(topic="ABcdeuvw")
-    plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
+    plain = related_topic_score(one, other, policy_with(topic_threshold=0.0))
     one.vector = other.vector = bytes([100] * 4)
-    pair = Pair(b"", one, other, Policy(topic_threshold=0.0, vector_middle=0.5))
+    pair = Pair(b"", one, other, policy_with(topic_threshold=0.0, vector_middle=0.5))
     assert pair.topic_score == pytest.approx(plain + 0.25)
     trace = Trace()
     trace.applies(NEWS.not_by_topic, pair)

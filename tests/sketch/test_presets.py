@@ -241,9 +241,7 @@ def test_lanes_are_the_signs_of_the_weighted_sum(terms: list[tuple[int, float]])
 async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
     open_store: OpenIndex, changed: int, answer: str
 ) -> None:
-    row = PRESETS["simhash"]
-    policy = Policy(threshold=row.threshold, related_threshold=row.related_threshold, measure=row.measure)
-    index = await open_store(policy, system=PUBLISHED)
+    index = await open_store(Policy(PRESETS["simhash"]), system=PUBLISHED)
     first = bytes(place % 2 for place in range(BITS))
     for number, signature in enumerate((first, flipped(first, set(range(changed))))):
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Kind, Status
@@ -22,6 +22,8 @@ from scrapy_neardup.records.stories import read_members
 from scrapy_neardup.rules.decision import Decision, Texts
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.settings.presets import PRESETS
 from scrapy_neardup.story import Claim, Join, Member, Story
 
 MINUTE = 60
@@ -38,6 +40,11 @@ WIRE = "https://wire.example/a"
 FIGURE_LINES = [f"The {column} column of the register shows" for column in ("first", "next", "far", "near", "last")]
 
 _serial = itertools.count()
+
+
+def policy_with(**parameters: Any) -> Policy:
+    """The policy of the preset ``news`` with these parameters."""
+    return Policy(replace(PRESETS["news"], **parameters))
 
 
 def digest(text: str, size: int = 8) -> bytes:
