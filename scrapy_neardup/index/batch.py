@@ -24,7 +24,15 @@ from scrapy_neardup.index.store import (
     answers,
 )
 from scrapy_neardup.index.stories import JoinedStories, text_of
-from scrapy_neardup.records.documents import DELIVERED, NO_TEXT, Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.documents import (
+    DELIVERED,
+    NO_TEXT,
+    WITHDRAWN,
+    Record,
+    read_record,
+    seconds_of,
+    with_next_key,
+)
 from scrapy_neardup.records.texts import StoredText, pack_text
 from scrapy_neardup.rules.decision import Decision, chosen_for_second_look
 from scrapy_neardup.rules.pair import Pair
@@ -151,7 +159,7 @@ class Batch(Part):
             return True
         stored = self.records[new.key]
         own = (new.record.text_hash, new.record.url_hash)
-        if stored is None or stored.life.state == "withdrawn" or (stored.text_hash, stored.url_hash) != own:
+        if stored is None or stored.life == WITHDRAWN or (stored.text_hash, stored.url_hash) != own:
             return False
         # Only a document with a match needs ``tells_title``, not stored. A wall has one, but a story of its own.
         new.stored = replace(stored, tells_title=stored.story != new.key, is_boilerplate=new.record.is_boilerplate)
@@ -292,7 +300,7 @@ class Batch(Part):
             new.story, expected, writes = self._stories.join(new.decision.join)
         record = new.stored or new.decision.record
         kept = kept_by(key, record, self.records.get)
-        new.asks_other_run = kept is not None and kept.record.life.run not in (DELIVERED, record.life.run)
+        new.asks_other_run = kept is not None and kept.record.run not in (DELIVERED, record.run)
         if new.stored is not None:
             return Commit(expected, writes) if writes else None
         new.packed = record.pack()
@@ -301,7 +309,7 @@ class Batch(Part):
             needed.add(new.decision.match.pair.key)
         there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
-            asked = layout.asked(kept.record.life.run)
+            asked = layout.asked(kept.record.run)
             writes += [Call("HSET", asked, (key, kept.key, b"", b"")), Call("EXPIRE", asked, (window,))]
         own = new.near.own
         slice_left = SLICE - second % SLICE + window

@@ -22,7 +22,7 @@ from scrapy_neardup.index.layout import (
 )
 from scrapy_neardup.index.postings import Keys, ShardBits
 from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
+from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, read_record, seconds_of
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.story import Story
@@ -126,7 +126,7 @@ def _present(found: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[byte
     """Yield the records among packed ones, without those that are gone, damaged or withdrawn."""
     for key, packed in found:
         record = read_record(packed or b"")
-        if record is not None and record.life.state != "withdrawn":
+        if record is not None and record.life != WITHDRAWN:
             yield key, record
 
 

@@ -1,7 +1,7 @@
 """Runs: crawls that register documents first and deliver them later.
 
 A run shows that it is alive by a heartbeat in the store. Documents that a run registered and did not deliver before it
-died do not count; ``Life`` (records/documents.py) is how far a document has come.
+died do not count; the ``life`` of a record (records/documents.py) is how far a document has come.
 
 The hash ``…:runs`` has for each run "<first heartbeat> <last heartbeat>", milliseconds by the clock of the store.
 """
@@ -72,7 +72,7 @@ class Heartbeats:
         If it was dropped, it counts if the one that was ``kept`` does. If that one is gone before it was known to be
         delivered, the copy counts while its own run lives.
         """
-        run = (kept.record if kept else record).life.run  # the run of a withdrawn document never lives
+        run = (kept.record if kept else record).run  # the run of a withdrawn document never lives
         return run == DELIVERED or run == self.own or self.is_alive(run)
 
     def is_alive(self, run: int) -> bool:
@@ -177,8 +177,8 @@ class Runs(Part):
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(cast("bytes", packed or b""))
-            if record is not None and record.packed_life not in (life, WITHDRAWN):
-                write = Call("HSET", call.key, (*call.arguments, replace(record, packed_life=life).pack()))
+            if record is not None and record.life not in (life, WITHDRAWN):
+                write = Call("HSET", call.key, (*call.arguments, replace(record, life=life).pack()))
                 commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
         if any(answer != 1 for answer in await answers(client, commits)):
             raise ConflictError
@@ -203,13 +203,11 @@ class Runs(Part):
             if record is None or not record.is_dropped:
                 break
             key = record.match
-        if record is None or record.life.state == "withdrawn":
+        if record is None or record.life == WITHDRAWN:
             return "lost"
-        if record.life.state == "delivered":
+        if record.life == DELIVERED:
             return "kept"
-        (asked,) = await answers(
-            client, [Call("HMGET", self.layout.asked(record.life.run), (bytes.fromhex(copy), b""))]
-        )
+        (asked,) = await answers(client, [Call("HMGET", self.layout.asked(record.run), (bytes.fromhex(copy), b""))])
         waiting, made = cast("list[bytes | None]", asked)
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
         if waiting is not None or made is None:

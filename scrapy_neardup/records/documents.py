@@ -6,7 +6,6 @@ The life is how far the item of a document has come, see docs/architecture.md.
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import Literal
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
@@ -44,7 +43,7 @@ RECORD = PackedFields(
         "original_url": "H*",
         "original_title": "H*",
         "counted_at": "I",
-        "packed_life": "I",
+        "life": "I",
         "text_at": "8s",
         "vector": "H*",
     },
@@ -54,32 +53,11 @@ RECORD = PackedFields(
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES = attrgetter(*RECORD.fields)
 
-
+# How far a document has come.
 IS_DROPPED = 1 << 31
 DELIVERED = 0
 WITHDRAWN = IS_DROPPED - 1
 LARGEST_RUN = WITHDRAWN - 1  # so ``WITHDRAWN`` is the number of no run
-
-
-class Life(int):
-    """How far a document has come: the number ``packed_life`` of its record.
-
-    It is the number of the run that has yet to deliver the document, with the bit ``IS_DROPPED`` if the run drops it as
-    a copy; or ``DELIVERED``, or ``WITHDRAWN``.
-    """
-
-    @property
-    def state(self) -> Literal["delivered", "on its way", "dropped", "withdrawn"]:
-        if self >= IS_DROPPED:
-            return "dropped"
-        if self == WITHDRAWN:
-            return "withdrawn"
-        return "on its way" if self else "delivered"
-
-    @property
-    def run(self) -> int:
-        """The run that has yet to deliver the document or its match: 0 if it is delivered, that of nobody if lost."""
-        return self & ~IS_DROPPED
 
 
 @dataclass(slots=True)
@@ -96,7 +74,8 @@ class Record(Evidence):
     ``text_at`` is the key of the document that holds the text: its own, or that of an equal one. It is zeros if no text
     is stored.
 
-    ``packed_life`` is the number of its ``Life``.
+    ``life`` is the number of the run that has yet to deliver the document, with the bit ``IS_DROPPED`` if the run drops
+    it as a copy; or ``DELIVERED``, or ``WITHDRAWN``.
     """
 
     kept_share_parts: int = WHOLE_TEXT
@@ -110,7 +89,7 @@ class Record(Evidence):
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     counted_at: int = 0  # when it counts for events, in Unix seconds
-    packed_life: int = DELIVERED
+    life: int = DELIVERED
     text_at: bytes = NO_TEXT
     vector: bytes = b""  # empty without ``NEARDUP_EMBEDDER``
     # These are known of a new document only, and not packed.
@@ -123,13 +102,14 @@ class Record(Evidence):
         return not self.signature  # boilerplate does not count as text
 
     @property
-    def life(self) -> Life:
-        return Life(self.packed_life)
+    def run(self) -> int:
+        """The run that has yet to deliver the document or its match: 0 if it is delivered, that of nobody if lost."""
+        return self.life & ~IS_DROPPED
 
     @property
     def is_dropped(self) -> bool:
         """Whether the document was dropped as a copy of one that is not delivered. It counts as seen if that does."""
-        return self.packed_life >= IS_DROPPED
+        return self.life >= IS_DROPPED
 
     @property
     def language_code(self) -> str:
@@ -175,7 +155,7 @@ def new_record(
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=one_line(document.title, 150).encode("utf-8", "replace"),
         counted_at=document.counted_second,
-        packed_life=life,
+        life=life,
         text_at=key if keep_text else NO_TEXT,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,

@@ -265,12 +265,12 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     )
     if not is_dropped:
         return copy
-    if policy.drops and old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
-        copy = replace(copy, packed_life=DELIVERED)
-    elif policy.drops and copy.life.state != "delivered":
+    if policy.drops and old.life == DELIVERED:  # its match is delivered, so nobody has to ask for it
+        copy = replace(copy, life=DELIVERED)
+    elif policy.drops and copy.life != DELIVERED:
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = pair.same_page and pair.same_text and old.is_dropped
-        copy = replace(copy, packed_life=copy.life | IS_DROPPED, match=old.match if is_again else pair.key)
+        copy = replace(copy, life=copy.life | IS_DROPPED, match=old.match if is_again else pair.key)
     return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
 
 

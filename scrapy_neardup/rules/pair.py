@@ -20,7 +20,7 @@ from scrapy_neardup.evidence.page_lines import Side
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
-from scrapy_neardup.records.documents import Record
+from scrapy_neardup.records.documents import DELIVERED, Record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.policy import Policy
 
@@ -101,7 +101,7 @@ class Pair:
         if self.is_translation or not (self.same_url or self.same_number):
             return False
         came_together = self.is_one_run
-        if self.new.life.state == "delivered":  # outside of a crawl, their times tell
+        if self.new.life == DELIVERED:  # outside of a crawl, their times tell
             came_together = abs(self.new.counted_at - self.old.counted_at) < TOGETHER
         if self.same_url and (self.same_text or not came_together):
             return True
@@ -110,7 +110,7 @@ class Pair:
 
     @property
     def is_one_run(self) -> bool:
-        return self.old.life.state != "delivered" and self.old.life.run == self.new.life.run
+        return self.old.life != DELIVERED and self.old.run == self.new.run
 
     # Texts
 

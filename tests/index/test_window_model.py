@@ -76,14 +76,14 @@ class Model:
 
     def is_seen(self, record: Record, own: int) -> bool:
         _, kept = self.kept(record)
-        if kept is None or kept.packed_life in (0, own):
+        if kept is None or kept.life in (0, own):
             return True
-        run = kept.packed_life
+        run = kept.life
         return self.beats.get(run, False) and self.beaten[run] >= self.begun.get(own, -math.inf)
 
     def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
-        while key in self.records and self.records[key].packed_life == WITHDRAWN:
+        while key in self.records and self.records[key].life == WITHDRAWN:
             new = with_next_key(new)
             key = new.original
         if key in self.records:
@@ -102,13 +102,13 @@ class Model:
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
-        if key in self.records and self.records[key].packed_life != WITHDRAWN:
-            self.records[key] = replace(self.records[key], packed_life=0)
+        if key in self.records and self.records[key].life != WITHDRAWN:
+            self.records[key] = replace(self.records[key], life=0)
 
     def withdraw(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
         if key in self.records:
-            self.records[key] = replace(self.records[key], packed_life=WITHDRAWN)
+            self.records[key] = replace(self.records[key], life=WITHDRAWN)
 
 
 def texts_of(decision: Decision) -> tuple[StoredText | None, ...]:

@@ -62,7 +62,7 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 
 def _record(draw: random.Random, folder: Path) -> None:
     new = new_record(ARTICLE.fingerprint, ARTICLE.document, 1)
-    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("ABce"), packed_life=2)
+    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("ABce"), life=2)
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
