@@ -113,7 +113,7 @@ def run(options: Options, values: Values) -> int:
         "clusters": len(set(clusters)),
         "orders": options.seeds,
         "protocols": {
-            protocol: {**mean(each).rounded(), "f1_by_order": [round(score.f1, 4) for score in each], **unknown}
+            protocol: {**mean_rates(each), "f1_by_order": [round(score.f1, 4) for score in each], **unknown}
             for protocol, each in scores.items()
         },
         "present_threshold": preset.threshold,
@@ -169,13 +169,9 @@ class Score:
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
-    def rounded(self) -> dict[str, Any]:
-        return {"precision": round(self.precision, 4), "recall": round(self.recall, 4), "f1": round(self.f1, 4)}
 
-
-def mean(scores: Sequence[Score]) -> Score:
-    """Return the mean of each of the three rates. Raise ValueError (statistics.StatisticsError) if there are none."""
-    return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
+def mean_rates(scores: Sequence[Score]) -> dict[str, float]:
+    return {name: round(fmean(map(attrgetter(name), scores)), 4) for name in ("precision", "recall", "f1")}
 
 
 def online(clusters: Sequence[Hashable | None], links: Sequence[int | None]) -> Score:
