@@ -52,10 +52,10 @@ class DeliveryFailed(OSError):
     """The receiver did not take the event; it may do so later."""
 
 
-def receivers_of(settings: NearDupSettings, deadline: float = DEADLINE) -> list[Receiver]:
-    receivers: list[Receiver] = [Service(each, deadline) for each in settings.events_notify]
+def receivers_of(settings: NearDupSettings) -> list[Receiver]:
+    receivers: list[Receiver] = [Service(each) for each in settings.events_notify]
     if settings.events_webhook:
-        receivers.insert(0, Webhook(settings.events_webhook, settings.events_webhook_secret, deadline))
+        receivers.insert(0, Webhook(settings.events_webhook, settings.events_webhook_secret))
     if settings.events_atom:
         receivers.append(AtomFile(settings.events_atom))
     return receivers
