@@ -351,7 +351,6 @@ def _partners(
     if not differences and equal >= HALF * longest and not is_title:
         differences += _contraries(places)
     if differences or is_title or not _is_partner_by_accident(aligned, new, old, places, known, equal / longest):
-        held = min(held, len(new))
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
     return Sentence(aligned.text, "", len(new), 0)
 
@@ -363,15 +362,16 @@ def _has_dateline(places: Sequence[Place], new: Sequence[Token], aligned: Aligne
     place = places[0]
     words = place.gone or place.came
     sides = [aligned.partner, aligned.text]
+    patterns = [_DATELINE]
     if place.came:
         sides.reverse()
-    longer, shorter = sides
-    dated = _DATED.match(longer)
-    if dated and shorter.startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
+        patterns.append(_APART)
+    dated = _DATED.match(sides[0])
+    if dated and sides[1].startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
         return True
-    dateline = _DATELINE.match(longer) or (_APART.match(longer) if place.came else None)
-    said = tokens_of(dateline[dateline.lastindex or 0]) if dateline else []
-    return place.is_dateline and [each.text for each in words] == [each.text for each in said]
+    found = filter(None, (pattern.match(sides[0]) for pattern in patterns))
+    datelines = ([each.text for each in tokens_of(match[match.lastindex or 0])] for match in found)
+    return place.is_dateline and [each.text for each in words] in datelines
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

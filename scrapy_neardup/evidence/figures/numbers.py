@@ -190,13 +190,8 @@ def _without_stop(stop: re.Match[str], *, has_capitals: bool) -> str:
         return stop[0]
     begins = _BEGINNING.search(stop.string, 0, stop.start())
     is_first = between is None and begins is not None and (not begins[1] or begins[1].casefold() in WORDS["hedges"])
-    is_of_number = is_first or behind.casefold() in CURRENCIES
-    if between:
-        is_of_number |= has_capitals and behind[0].islower()
-        is_of_number &= between.casefold() in scales
-    elif has_capitals:
-        is_of_number |= behind[0].islower()
-    if is_of_number:
+    is_of_number = is_first or behind.casefold() in CURRENCIES or (has_capitals and behind[0].islower())
+    if is_of_number and (not between or between.casefold() in scales):
         return f" {({'mil': 'mln'}).get(word.casefold(), word)} "  # in Czech; without a stop it is a thousand
     if last.isdigit():
         return f" {word}.\n"
