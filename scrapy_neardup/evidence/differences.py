@@ -40,9 +40,8 @@ _DATELINE = re.compile(
     r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] "
     r"|([\u4e00-\u9fff]{2,12}[0-9]{1,2}月[0-9]{1,2}日[电電][(（][^()（）]{2,24}[)）])"
 )
+# how a dateline may be set apart from the sentence that it came before
 _APART = re.compile(r"([^-–—.!?: ]{2,20}[-–—] [^-–—.!?:]{2,30}): |([^-–—.!?:]{2,60}?)(?: ?[-–—] |\) )")
-# "KELDBY, Nov 18 (Northwire) - "
-_DATED = re.compile(r"([^-–—.,!?()]{2,40}), [^-–—,()]{3,14}( \([^()]{2,20}\) [-–—] )")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -327,7 +326,7 @@ def _partners(
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
-    if may_have_dateline and _has_dateline(places, new, aligned):
+    if may_have_dateline and _has_dateline(places, aligned):
         held += len(places.pop(0).came)
     gone, came = _count_firm(places)
     found_at = [
@@ -355,23 +354,15 @@ def _partners(
     return Sentence(aligned.text, "", len(new), 0)
 
 
-def _has_dateline(places: Sequence[Place], new: Sequence[Token], aligned: Aligned) -> bool:
-    """Decide whether only one of two partners begins with a dateline, or has a day in it: "ELDING (Northwire) - "."""
-    if not places or (places[0].gone and places[0].came):
+def _has_dateline(places: Sequence[Place], aligned: Aligned) -> bool:
+    """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
+    if not places or not places[0].is_dateline:
         return False
-    place = places[0]
-    words = place.gone or place.came
-    sides = [aligned.partner, aligned.text]
-    patterns = [_DATELINE]
-    if place.came:
-        sides.reverse()
-        patterns.append(_APART)
-    dated = _DATED.match(sides[0])
-    if dated and sides[1].startswith(dated[1] + dated[2]) and all(each.kind == "time" for each in words):
-        return True
-    found = filter(None, (pattern.match(sides[0]) for pattern in patterns))
-    datelines = ([each.text for each in tokens_of(match[match.lastindex or 0])] for match in found)
-    return place.is_dateline and [each.text for each in words] in datelines
+    words = [each.text for each in (*places[0].gone, *places[0].came)]
+    found = [_DATELINE.match(aligned.partner)]
+    if places[0].came:
+        found = [pattern.match(aligned.text) for pattern in (_DATELINE, _APART)]
+    return any(words == [each.text for each in tokens_of(match[match.lastindex or 0])] for match in found if match)
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -58,9 +58,7 @@ def _news_of(
     is_version = join.member.status != "related"
     # Another report of what was told can only tell more people, such as those harmed.
     is_told = not is_version and has_told(document.title, told, join.language)
-    highest = dict(sorted(tolls))
-    if is_version:
-        highest.clear()
+    highest = {} if is_version else dict(sorted(tolls))
     new_tolls = [*_new_tolls(document, told, tolls, highest, is_version=is_version, is_told=is_told)]
     values = {
         Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
