@@ -36,12 +36,8 @@ HALF = 0.5  # the same share: then words in the one place that differs count
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
-_DATELINE = re.compile(
-    r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] "
-    r"|([\u4e00-\u9fff]{2,12}[0-9]{1,2}月[0-9]{1,2}日[电電][(（][^()（）]{2,24}[)）])"
-)
-# how a dateline may be set apart from the sentence that it came before
-_APART = re.compile(r"([^-–—.!?: ]{2,20}[-–—] [^-–—.!?:]{2,30}): |([^-–—.!?:]{2,60}?)(?: ?[-–—] |\) )")
+_DATELINE = re.compile(r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
+_SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) ")  # what may stand behind a dateline that came
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -326,7 +322,7 @@ def _partners(
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
-    if may_have_dateline and _has_dateline(places, aligned):
+    if may_have_dateline and _has_dateline(places, aligned, known.language):
         held += len(places.pop(0).came)
     gone, came = _count_firm(places)
     found_at = [
@@ -354,15 +350,15 @@ def _partners(
     return Sentence(aligned.text, "", len(new), 0)
 
 
-def _has_dateline(places: Sequence[Place], aligned: Aligned) -> bool:
+def _has_dateline(places: Sequence[Place], aligned: Aligned, language: str) -> bool:
     """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
     if not places or not places[0].is_dateline:
         return False
     words = [each.text for each in (*places[0].gone, *places[0].came)]
-    found = [_DATELINE.match(aligned.partner)]
+    heads = [match[1] for match in [_DATELINE.match(aligned.partner)] if match]
     if places[0].came:
-        found = [pattern.match(aligned.text) for pattern in (_DATELINE, _APART)]
-    return any(words == [each.text for each in tokens_of(match[match.lastindex or 0])] for match in found if match)
+        heads = [aligned.text[: each.start()] for each in _SET_APART.finditer(aligned.text[:80])]
+    return any(words == [each.text for each in tokens_of(head, language)] for head in heads)
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -61,7 +61,7 @@ class Place(NamedTuple):
         words = [*self.gone, *self.came]
         are_names = all(each.kind == "time" or each.kind not in FIRM for each in words)
         are_names &= QUALIFIERS.isdisjoint(each.text for each in words)  # not "Unverified (Northwire) - "
-        return self.before is None and not (self.gone and self.came) and self.size <= 5 and are_names
+        return self.before is None and not (self.gone and self.came) and len(words) <= 5 and are_names
 
     @property
     def is_qualified(self) -> bool:

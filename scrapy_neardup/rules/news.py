@@ -58,7 +58,7 @@ def _news_of(
     is_version = join.member.status != "related"
     # Another report of what was told can only tell more people, such as those harmed.
     is_told = not is_version and has_told(document.title, told, join.language)
-    highest = {} if is_version else dict(sorted(tolls))
+    highest = {kind: value for kind, value in sorted(tolls) if is_told and kind <= FigureKind.MISSING}
     new_tolls = [*_new_tolls(document, told, tolls, highest, is_version=is_version, is_told=is_told)]
     values = {
         Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
@@ -124,7 +124,7 @@ def _is_retold(toll: Toll, highest: Mapping[int, float], *, is_told: bool) -> bo
     is_of_people = toll.kind < FigureKind.OTHER
     if is_told and not (is_of_people or toll.kind == FigureKind.MAGNITUDE):
         return True
-    is_older = is_of_people and toll.low < highest.get(toll.kind, 0)
+    is_older = toll.low < highest.get(toll.kind, 0)
     return is_older and not (toll.is_increment or toll.is_correction)
 
 

@@ -61,16 +61,13 @@ def read_change(line: str) -> FigureChange:
 
 _LETTERS = r"(?:[^\W\d_]|[\u0900-\u0dff])+"  # with the vowel signs of Indic scripts
 
-# At least four words without a figure: a shorter quotation may be a name, such as that of a ship.
-_QUOTED = re.compile(r"""(?:[«“„"]|(?<!\w)['‘])(?:[^\s\d«»“”"]+ ){3,}[^\s\d«»“”"]+[»”“"'’](?!\w)""")
-
 
 def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told: Set[str] = frozenset()) -> str:
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
     It is the title whose words and figures are in most of the newest titles and leads of the owners: of those of the
     last hour, and of the newer half at least. Of two it is the newer one; an older one must be so clearly. If none
-    agree, it is the first title. A reaction, a question or a quotation counts a third. Titles that are cut, masked or
+    agree, it is the first title. A reaction or a question counts a third. Titles that are cut, masked or
     have one or two words are passed over, and those that have a figure of ``outdated``: a value that newer ones have
     replaced. If titles have a figure of ``told``, it is one of these, and the newest if none agree.
     """
@@ -98,9 +95,8 @@ def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, 
         words = _words(title)
         others = [each for other, each in enumerate(said) if other >= older and other != place]
         agreed = sum(len(words & each) for each in others) / max(1, len(others))
-        # It says no more than that somebody reacts, asks or speaks: "The mayor comments on the fire".
+        # It says no more than that somebody reacts, or asks: "The mayor comments on the fire".
         is_reaction = title.endswith(("?", "\u061f", "\uff1f")) or bool(re.search(REACTIONS, fold(title).casefold()))
-        is_reaction |= 2 * sum(map(len, _QUOTED.findall(title))) > len(title)
         # With 3 the shortest title is not the best. An older one must be clearly better, else it may be a side article.
         yield agreed / (3 + len(words)) / (1 + 2 * is_reaction) / (1.5 if place < older else 1), place, title
 

@@ -176,9 +176,8 @@ def test_a_reaction_or_a_question_gives_no_headline_if_others_tell_the_news() ->
     for aside in asides.split("|"):
         title = f"{aside} harbour bridge of the city" + "?" * (aside == "Why did")
         assert headline_of(copies(title, event, title.upper())) == event
-    quoted = 'Harbour bridge: "It fell into the river before I could say a word"'
-    for title in ("Mayor congratulates divers of the harbour bridge that fell", quoted):
-        assert headline_of(copies(title, event, title)) == event
+    title = "Mayor congratulates divers of the harbour bridge that fell"
+    assert headline_of(copies(title, event, title)) == event
     event = "Sailors told by Lund to leave Skerrow union in anger"
     comments = "Council reacts to words of Lund about the harbour", "Mayor comments on words of Lund about the harbour"
     assert headline_of(copies(*comments, event, *comments)) == event

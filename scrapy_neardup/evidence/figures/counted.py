@@ -45,8 +45,7 @@ def _pattern_of(words: Iterable[str], signs: Iterable[str]) -> str:
     return "|".join((rf"(?<!\w)(?:{grouped})(?!\w)", *signs)).replace("*", r"\w*").replace("_", " ")
 
 
-_BEGINS_LINE = re.compile(rf"\W*(?:{_pattern_of(_PAGE['words'], _PAGE['signs'])}|(?:by|von|par|por) )")
-_BESIDE_NUMBER = re.compile(_pattern_of(_PAGE["words"] + _PAGE["beside numbers"], _PAGE["signs"]))
+_OF_PAGE = re.compile(f"{_pattern_of(_PAGE['words'], _PAGE['signs'])}|^(?:by|von|par|por) ")
 _COUNTER = re.compile(_pattern_of(_PAGE["counters"], _PAGE["counter signs"]))
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
@@ -281,14 +280,12 @@ def _has_object(clause: Sequence[str], place: int, others: Sequence[str]) -> boo
 def is_of_page(line: str) -> bool:
     """Decide whether a short line is of the page, not of the article: a counter, a byline or a link to another one.
 
-    Words such as "photo" do so at its beginning, or beside a number, "ago" only beside a number, and others only if the
-    line has numbers and no other word: "12 likes · 3 shares".
+    Some words make a line one only if it has numbers, and no other word: "12 likes · 3 shares".
     """
     folded = fold(line).casefold().replace("'", "")
-    has_number = any(map(str.isdigit, folded))
-    if _BEGINS_LINE.match(folded) or (has_number and _BESIDE_NUMBER.search(folded)):
+    if _OF_PAGE.search(folded):
         return True
-    if "%" in folded or not has_number or not _COUNTER.search(folded):
+    if "%" in folded or not any(map(str.isdigit, folded)) or not _COUNTER.search(folded):
         return False
     return not any(map(str.isalpha, _COUNTER.sub("", folded)))
 

@@ -32,7 +32,7 @@ from scrapy_neardup.text.folding import fold
 MAX_CHARACTERS = 60_000
 
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
-SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।።။។…")
+SENTENCE_ENDS = tuple(".!?\"'”’»」』)]:;。！？؟۔।።။។…")
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 SCORE = re.compile("([0-9]{1,3})-([0-9]{1,3})")
 

@@ -242,14 +242,17 @@ def _are_of_hospitals(one: Placed, other: Placed, between: Sequence[str], behind
 
 
 def newest_values(
-    words: Sequence[str], placed: Sequence[Placed], cues: Cues, *, is_correction: bool
+    words: Sequence[str], placed: Sequence[Placed], cues: Cues, topic: int, *, is_correction: bool
 ) -> tuple[list[Placed], bool]:
-    """Return the figures of a sentence without old values, and whether they correct these."""
-    if not placed or not any(map(meaning_of, words)):
+    """Return the figures of a sentence without old values, and whether they correct these.
+
+    ``topic`` is the kind that the title tells: "14 dead" was wrong, it is 11.
+    """
+    if not placed or not (any(map(meaning_of, words)) or (topic and is_correction)):
         return [*placed], is_correction
     old = _old_values(words, placed, cues)
     is_correction |= any(cues["right" if each not in old else "not"].search(around(words, each)) for each in placed)
-    kind, counted = _counted_as_others(words, placed, old, cues, is_correction=is_correction)
+    kind, counted = _counted_as_others(words, placed, old, cues, topic, is_correction=is_correction)
     newest = [
         each._replace(figure=each.figure._replace(kind=kind)) if each in counted else each
         for each in placed
@@ -266,6 +269,7 @@ def _counted_as_others(
     placed: Sequence[Placed],
     old: Sequence[Placed],
     cues: Cues,
+    topic: int,
     *,
     is_correction: bool,
 ) -> tuple[int, list[Placed]]:
@@ -276,6 +280,7 @@ def _counted_as_others(
     newest = [each for each in placed if each not in old]
     numbers = [*filter(_is_number, newest)]
     kind, is_subject = _kind_told(words, placed, cues) if numbers else (0, False)
+    kind = kind or topic * (bool(old) and is_correction and bool(numbers))
     if not kind:
         return 0, []
     if old and len(numbers) == 1:

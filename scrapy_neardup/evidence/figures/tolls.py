@@ -126,7 +126,11 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
     language = READ_AS.get(language, language)
     cues = cues_of(language)
     newest_year = max(_YEARS.findall(text), default="")
-    read = (_read(*each, language, newest_year, of_people=of_people) for each in printed)
+    rest = iter(printed)
+    title = next(rest)
+    of_title = kinds_told(_WORD.findall(title[1]))
+    topic = min(of_title, default=0) * (len(of_title) == 1)  # the one kind of which the title tells
+    read = (_read(*each, language, newest_year, topic, of_people=of_people) for each in chain([title], rest))
     head = _head_of(read)
     of_head = kinds_told(word for each in head for word in each.words)
     lead = next((each for each in head[1:] if _is_sentence(each.text)), head[-1])
@@ -202,7 +206,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=256)  # copies have the same sentences
-def _read(sentence: str, printed: str, language: str, newest_year: str, *, of_people: bool) -> _Sentence:
+def _read(sentence: str, printed: str, language: str, newest_year: str, topic: int, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
     if of_people and not _counts_harm(printed, language):
         return _Sentence(sentence, printed, _WORD.findall(printed), [])
@@ -220,7 +224,7 @@ def _read(sentence: str, printed: str, language: str, newest_year: str, *, of_pe
     for each in placed:  # "12" for "twelve"
         words[each.first : each.end] = [each.figure.value, *[""] * (each.end - each.first - 1)]
     is_correction = bool(placed) and cues["corrects"].search(folded) is not None
-    newest, is_lower = newest_values(words, placed, cues, is_correction=is_correction)
+    newest, is_lower = newest_values(words, placed, cues, topic, is_correction=is_correction)
     return _Sentence(sentence, f"{folded} {printed}", words, newest, is_correction or is_lower)
 
 
