@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from scrapy.crawler import Crawler
@@ -116,13 +116,17 @@ class JsonLinesFeed:
         return True
 
     async def close(self) -> None:
-        if self._file is None:
+        """Store the file. A file of events is made also if there were none, because readers are given its name."""
+        if self._file is None and not (
+            self._setting == "NEARDUP_EVENTS_FEED" and isinstance(self._storage, FileFeedStorage)
+        ):
             return
-        file = self._file
-        self._file = None
         try:
+            self._opened()
             if self._gzip is not None:
                 self._gzip.close()  # leaves the file itself open
+            file = cast("IO[bytes]", self._file)
+            self._file = None
             await ensure_awaitable(self._storage.store(file))
         except Exception as error:
             logger.error("%s cannot be stored: %s", self._setting, _without_login(error))

@@ -296,7 +296,7 @@ def _compared(
                 found,
                 known,
                 is_title=is_title,
-                may_have_dateline=number < HEAD,
+                may_have_dateline=number <= HEAD,  # behind headline and byline
                 reads_first=reads_first,
             )
     # Of a title only this counts; any other sentence that the old text does not have is new as a whole.

@@ -284,9 +284,8 @@ def _score(
     weight = sum(new.values())
     if (about and not repeats) or has_told_figures:
         return 0.0
-    weighed = dict(weights)
-    if not least_weight:  # the names of a report were told with its story, those of a version were not
-        weighed = dict.fromkeys(weights, 1)
+    # The names of a report were told with its story, those of a version were not.
+    weighed = weights if least_weight else dict.fromkeys(weights, 1)
     if sum(weighed[slot] for slot in new.keys() - figures) < 0.25 * sum(weighed.values()):
         score = _ANOTHER_VALUE * _counts_anew(sentence, codes, known, language)
     elif least_weight and (

@@ -194,9 +194,9 @@ def _choose(seen: Sequence[Match]) -> Match | None:
 
 
 def _changed_version(best: Match, versions: Sequence[Match]) -> Match | None:
-    """Return the version at the document's url whose text differs, unless the best match is the page itself."""
+    """Return the version at the document's url whose text differs: a newer one, if the page has had its text before."""
     if best.pair.same_page:
-        return None
+        versions = [each for each in versions if best.pair.same_text and each.pair.key > best.pair.key]
     return best_match(each for each in versions if each.pair.is_seen and each.pair.same_url and not each.pair.same_text)
 
 
@@ -278,13 +278,13 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
     """Return at most ``MOST_LOOKS`` pairs by the hash of the candidate's text, the best first.
 
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
-    the new document, only another text of its own page is chosen, and nothing if that very text is of this page.
+    the new document, only another text of its own page is chosen, and only a newer one if the page had that very text.
     """
     alike = [pair for pair in pairs if pair.may_be_copy]
     equal = [pair for pair in alike if pair.same_content and pair.is_seen]
     if equal:
-        is_of_page = any(pair.same_page for pair in equal)
-        alike = [pair for pair in alike if pair.same_page and not pair.same_text and not is_of_page]
+        newest = max((pair.key for pair in equal if pair.same_page), default=b"")
+        alike = [pair for pair in alike if pair.same_page and not pair.same_text and pair.key > newest]
     by_content = dict[bytes, Pair]()
     # The best first, as ``Match.rank`` sorts copies.
     alike.sort(

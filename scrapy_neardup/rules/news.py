@@ -58,7 +58,7 @@ def _news_of(
     is_version = join.member.status != "related"
     # Another report of what was told can only tell more people, such as those harmed.
     is_told = not is_version and has_told(document.title, told, join.language)
-    highest = {kind: value for kind, value in sorted(tolls) if is_told and kind <= FigureKind.MISSING}
+    highest = dict(sorted(each for each in tolls if is_told))
     new_tolls = [*_new_tolls(document, told, tolls, highest, is_version=is_version, is_told=is_told)]
     values = {
         Figure(str(each.low), kind) for each in new_tolls for kind in (each.kind, PEOPLE)
@@ -87,8 +87,8 @@ def _increment(new_tolls: Sequence[Toll], news: Sequence[str], told: Collection[
 def _counts_more(figure: Figure, told: Collection[int], highest: Mapping[int, float]) -> bool:
     """Decide whether a figure counts people, or their homes, by a number that was not told: not "his two children"."""
     is_counted = figure.kind == PEOPLE or 0 < figure.kind < FigureKind.OTHER
-    if is_counted and is_plain(figure.value) and float(figure.value) < highest.get(figure.kind, 0):
-        return False  # an older number
+    if 0 < figure.kind <= FigureKind.MISSING and is_plain(figure.value):
+        is_counted &= float(figure.value) >= highest.get(figure.kind, 0)  # others are older
     # So few seldom are news alone.
     return is_counted and figure.value not in ("0", "1", "2") and bool(new_terms(figure.value, told, ""))
 
@@ -121,10 +121,9 @@ def _is_retold(toll: Toll, highest: Mapping[int, float], *, is_told: bool) -> bo
 
     If the story has told the title (``is_told``), only the numbers of people and homes, and a magnitude, may be news.
     """
-    is_of_people = toll.kind < FigureKind.OTHER
-    if is_told and not (is_of_people or toll.kind == FigureKind.MAGNITUDE):
+    if is_told and toll.kind >= FigureKind.OTHER and toll.kind != FigureKind.MAGNITUDE:
         return True
-    is_older = toll.low < highest.get(toll.kind, 0)
+    is_older = toll.kind <= FigureKind.MISSING and toll.low < highest.get(toll.kind, 0)
     return is_older and not (toll.is_increment or toll.is_correction)
 
 

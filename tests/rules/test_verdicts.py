@@ -29,6 +29,17 @@ async def test_a_page_that_says_something_new_is_an_update(newsroom: Newsroom) -
     assert (longer.status, longer.would_drop) == ("update", False)
 
 
+async def test_a_page_that_goes_back_to_an_earlier_text_is_an_update(newsroom: Newsroom) -> None:
+    rest = text("storm", 200)
+    told = []
+    for at, dead in enumerate((4, 9, 4, 4)):
+        body = f"Officials said {dead} people died in the storm.\n{rest}"
+        told.append(await newsroom.publish("storm", "paper", 60 * at, url=PAGE, text=body))
+    assert [each.status for each in told] == ["original", "update", "update", "duplicate"]
+    assert [each.changes for each in told] == [(), ("dead: 4 -> 9",), ("dead: 9 -> 4",), ()]
+    assert [each.would_drop for each in told] == [False, False, False, True]
+
+
 async def test_a_page_whose_figure_is_told_in_other_words_is_kept(newsroom: Newsroom) -> None:
     """Another paper has its very text: the page is compared with its own earlier version."""
     rest = "\n".join(f"{text(('fire', n), 40)} {n + 20} tons of {text(('cargo', n), 1)}" for n in range(9))

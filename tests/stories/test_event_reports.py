@@ -166,7 +166,9 @@ OWNERS = {"Press": ["wire.example", "sister.example"]}
 
 def test_a_crawl_counts_the_stories_that_moved(project: Project) -> None:
     articles = [(f"https://s{number}.example/news", body) for number, body in enumerate((BUDGET, STRIKE, BOTH))]
-    assert project.crawl(ITEMS, urls=["data:,"], ARTICLES=articles).neardup["stories_united"] == 1
+    crawl = project.crawl(ITEMS, urls=["data:,"], ARTICLES=articles, NEARDUP_EVENTS_FEED="events.jsonl")
+    assert crawl.neardup["stories_united"] == 1
+    assert read_lines(project.folder / "events.jsonl") == [], "readers of the feed find a file"
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ async def _agrees(detector: NearDupDetector, chosen: str, count: int) -> bool:
     summary = await detector.index.summary()
     what = f"{counted(count, 'document')}, all stories and events, and all learned text"
     if chosen:
-        what = f"{counted(count, 'document')} of {chosen}, with copies elsewhere"
+        what = f"{counted(count, 'document')}: those of {chosen}, and their copies elsewhere"
     # Ask on standard error, so that a script that reads standard output gets only the result.
     question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
     print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)

@@ -128,7 +128,7 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
     ("arguments", "answer", "what"),
     [
         ((), "", "3 documents, all stories and events, and all learned text?"),
-        (("--source", "www.wire.example"), "no\n", "2 documents of wire.example, with copies elsewhere?"),
+        (("--source", "www.wire.example"), "no\n", "2 documents: those of wire.example, and their copies elsewhere?"),
     ],
 )
 def test_purge_asks_and_takes_no_for_an_answer(
