@@ -19,7 +19,7 @@ from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed, news_of_notice
 from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, best_match, too_low
-from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.pair import TOGETHER, Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
 from scrapy_neardup.story import Join
@@ -194,9 +194,16 @@ def _choose(seen: Sequence[Match]) -> Match | None:
 
 
 def _changed_version(best: Match, versions: Sequence[Match]) -> Match | None:
-    """Return the version at the document's url whose text differs: a newer one, if the page has had its text before."""
+    """Return the version at the document's url whose text differs: a newer one, if the page has had its text before.
+
+    Texts that came together may be entries of a feed that share a link.
+    """
     if best.pair.same_page:
-        versions = [each for each in versions if best.pair.same_text and each.pair.key > best.pair.key]
+        versions = [
+            each
+            for each in versions
+            if best.pair.same_text and each.pair.old.counted_at - best.pair.old.counted_at >= TOGETHER
+        ]
     return best_match(each for each in versions if each.pair.is_seen and each.pair.same_url and not each.pair.same_text)
 
 

@@ -34,7 +34,7 @@ async def test_a_page_that_goes_back_to_an_earlier_text_is_an_update(newsroom: N
     told = []
     for at, dead in enumerate((4, 9, 4, 4)):
         body = f"Officials said {dead} people died in the storm.\n{rest}"
-        told.append(await newsroom.publish("storm", "paper", 60 * at, url=PAGE, text=body))
+        told.append(await newsroom.publish("storm", "paper", 900 * at, url=PAGE, text=body))
     assert [each.status for each in told] == ["original", "update", "update", "duplicate"]
     assert [each.changes for each in told] == [(), ("dead: 4 -> 9",), ("dead: 9 -> 4",), ()]
     assert [each.would_drop for each in told] == [False, False, False, True]
