@@ -37,7 +37,8 @@ FORM = 0.6  # share of two sentences that is equal: then a name in the place of 
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _DATELINE = re.compile(r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
-_SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) ")  # what may stand behind a dateline that came
+# what may stand behind a dateline that came: a colon does behind "Northwire- Keldby"
+_SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) |: ")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -357,7 +358,11 @@ def _has_dateline(places: Sequence[Place], aligned: Aligned, language: str) -> b
     words = [each.text for each in (*places[0].gone, *places[0].came)]
     heads = [match[1] for match in [_DATELINE.match(aligned.partner)] if match]
     if places[0].came:
-        heads = [aligned.text[: each.start()] for each in _SET_APART.finditer(aligned.text[:80])]
+        heads = [
+            aligned.text[: each.start()]
+            for each in _SET_APART.finditer(aligned.text[:80])
+            if each[0] != ": " or re.search(r"\w- ", aligned.text[: each.start()])
+        ]
     return any(words == [each.text for each in tokens_of(head, language)] for head in heads)
 
 
