@@ -19,7 +19,7 @@ from edits import EDITS, dressed
 from shared import add_workers, data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
-from scrapy_neardup.tools.commands.eval import COPIES, evaluate, mean, scores_of
+from scrapy_neardup.tools.commands.eval import COPIES, evaluate, mean_rates, scores_of
 from scrapy_neardup.tools.lab.feed import read_checked, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, opened
 
@@ -49,8 +49,7 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
         for label in ("cluster", "merged"):
             clusters = read_labelled(data / "gold-dev.jsonl", label)[1]
             for protocol, scores in scores_of(orders, [*clusters, *([None] * len(others))]).items():
-                score = mean(scores)
-                rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
+                rates = (f"{rate:.4f}" for rate in mean_rates(scores).values())
                 rows.append((among, label, protocol, *rates))
     title = f"Gold set: {len(pages)} pages, preset {SETTINGS.preset}, mean of {len(seeds)} orders"
     print_table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)

@@ -34,7 +34,7 @@ from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.tools.commands.eval import COPIES, Score, mean, online
+from scrapy_neardup.tools.commands.eval import COPIES, Score, mean_rates, online
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_checked, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened, replay
 
@@ -180,8 +180,8 @@ def _orders(corpus: Corpus, settings: NearDupSettings, seeds: Iterable[int]) -> 
 
 
 def _rates(scores: Sequence[Score]) -> tuple[str, str, str]:
-    score = mean(scores)
-    return f"{score.precision:.3f}", f"{score.recall:.3f}", f"{score.f1:.3f}"
+    precision, recall, f1 = mean_rates(scores).values()
+    return f"{precision:.3f}", f"{recall:.3f}", f"{f1:.3f}"
 
 
 def _print_scores(title: str, corpus: Corpus, orders: Sequence[Order], asked: str) -> None:
