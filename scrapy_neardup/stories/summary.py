@@ -67,9 +67,9 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told:
 
     It is the title whose words and figures are in most of the newest titles and leads of the owners: of those of the
     last hour, and of the newer half at least. Of two it is the newer one; an older one must be so clearly. If none
-    agree, it is the first title. A reaction or a question counts a third. Titles that are cut, masked or
-    have one or two words are passed over, and those that have a figure of ``outdated``: a value that newer ones have
-    replaced. If titles have a figure of ``told``, it is one of these, and the newest if none agree.
+    agree, it is the first title. A reaction or a question counts half. Passed over are titles that are cut, masked or
+    have one or two words, and those that have a figure of ``outdated``; these are values that newer ones have replaced.
+    If titles have a figure of ``told``, it is one of these, and the newest if none agree.
     """
     current = _titles_of(members, outdated, told)
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
@@ -98,7 +98,7 @@ def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, 
         # It says no more than that somebody reacts, or asks: "The mayor comments on the fire".
         is_reaction = title.endswith(("?", "\u061f", "\uff1f")) or bool(re.search(REACTIONS, fold(title).casefold()))
         # With 3 the shortest title is not the best. An older one must be clearly better, else it may be a side article.
-        yield agreed / (3 + len(words)) / (1 + 2 * is_reaction) / (1.5 if place < older else 1), place, title
+        yield agreed / (3 + len(words)) / (1 + is_reaction) / (1.5 if place < older else 1), place, title
 
 
 def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[str]) -> list[tuple[Member, str]]:
