@@ -13,7 +13,7 @@ from itertools import chain, islice, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.differing_places import SHORT, Place, find_places
+from scrapy_neardup.evidence.differing_places import SHORT, Place, find_places, has_dateline
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
 from scrapy_neardup.evidence.page_lines import (
@@ -35,10 +35,7 @@ NEAR = 0.7  # share of a sentence that is equal: then words in two places may to
 HALF = 0.5  # the same share: then words in the one place that differs count
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
-HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
-_DATELINE = re.compile(r"([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
-# what may stand behind a dateline that came: a colon does behind "Northwire- Keldby"
-_SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) |: ")
+HEAD = 3  # sentences, the title among them, that say what a text is about
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 
 
@@ -323,7 +320,7 @@ def _partners(
     is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
-    if may_have_dateline and _has_dateline(places, aligned, known.language):
+    if may_have_dateline and has_dateline(places, aligned.text, aligned.partner, known.language):
         held += len(places.pop(0).came)
     gone, came = _count_firm(places)
     found_at = [
@@ -349,21 +346,6 @@ def _partners(
     if differences or is_title or not _is_partner_by_accident(aligned, new, old, places, known, equal / longest):
         return Sentence(aligned.text, aligned.partner, len(new), held, tuple(differences), is_title)
     return Sentence(aligned.text, "", len(new), 0)
-
-
-def _has_dateline(places: Sequence[Place], aligned: Aligned, language: str) -> bool:
-    """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
-    if not places or not places[0].is_dateline:
-        return False
-    words = [each.text for each in (*places[0].gone, *places[0].came)]
-    heads = [match[1] for match in [_DATELINE.match(aligned.partner)] if match]
-    if places[0].came:
-        heads = [
-            aligned.text[: each.start()]
-            for each in _SET_APART.finditer(aligned.text[:80])
-            if each[0] != ": " or re.search(r"\w- ", aligned.text[: each.start()])
-        ]
-    return any(words == [each.text for each in tokens_of(head, language)] for head in heads)
 
 
 def _contraries(places: Sequence[Place]) -> list[Difference]:

@@ -3,6 +3,7 @@
 A *place* is a part of two sentences in which they differ. Words that only moved are no part of it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -28,6 +29,9 @@ from scrapy_neardup.evidence.value_words import differing, said_in
 
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
 LONGEST_DENIAL = 8  # words: of a longer part that is gone nobody knows what its "not" denied
+_DATELINE = re.compile(r"^([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
+# what may stand behind a dateline that came: a colon does behind "Northwire- Keldby"
+_SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) |: ")
 
 # First token and end of a place in the old sentence, and in the new one.
 _Operation = tuple[int, int, int, int]
@@ -59,8 +63,10 @@ class Place(NamedTuple):
     @property
     def is_dateline(self) -> bool:
         words = [*self.gone, *self.came]
-        are_names = all(each.kind == "time" or each.kind not in FIRM for each in words)
-        are_names &= QUALIFIERS.isdisjoint(each.text for each in words)  # not "Unverified (Northwire) - "
+        # not "Unverified (Northwire) - "
+        are_names = all(
+            (each.kind == "time" or each.kind not in FIRM) and each.text not in QUALIFIERS for each in words
+        )
         return self.before is None and not (self.gone and self.came) and len(words) <= 5 and are_names
 
     @property
@@ -131,6 +137,21 @@ def find_places(
     places = _places(operations, moved, new, old, is_only=is_only)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+
+
+def has_dateline(places: Sequence[Place], new: str, old: str, language: str) -> bool:
+    """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
+    if not places or not places[0].is_dateline:
+        return False
+    words = [each.text for each in (*places[0].gone, *places[0].came)]
+    heads = _DATELINE.findall(old)
+    if places[0].came:
+        heads = [
+            new[: each.start()]
+            for each in _SET_APART.finditer(new[:80])
+            if each[0] != ": " or re.search(r"\w- ", new[: each.start()])
+        ]
+    return any(words == [each.text for each in tokens_of(head, language)] for head in heads)
 
 
 def filled_in(new: str, old: str) -> list[str]:

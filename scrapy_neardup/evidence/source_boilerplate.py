@@ -150,7 +150,7 @@ class _Source:
     # Terms of most titles, such as the source's name: they do not tell articles apart.
     usual: frozenset[int] = frozenset()
     # For each article number, how many titles printed under it have no term in common, and the terms of these titles.
-    numbers: _Newest[int, bytes] = field(default_factory=lambda: _Newest(128))
+    numbers: _Newest[int, bytes] = field(default_factory=lambda: _Newest(128))  # of the newest numbers
 
     def add(self, document: SourceDocument) -> None:
         self.documents[document.page] = document
@@ -311,6 +311,7 @@ def _proved(
             # Both titles and the shared lines have a term that most titles of the source have. If it is not the
             # name of the site, it is the topic of a story.
             is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
+            # Lines that mention half of a title's terms are about it.
             told = is_topic or any(
                 len(terms & mentioned_terms) >= max(min(2, len(terms)), 0.5 * len(terms)) for terms in (ours, theirs)
             )

@@ -134,6 +134,7 @@ class TopicWeights:
         low = chosen % TITLE_BIT
         packed = low + of_title * np.uint32(TITLE_BIT)
         terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
+        # The heaviest terms of the title come first, eight at most.
         looked_up = dict.fromkeys((*chosen[of_title][:8].tolist(), *chosen[:KEYS].tolist()))
         keys = tuple([slot * KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
         return struct.pack(f">{len(terms)}H", *terms.values()), keys

@@ -109,6 +109,7 @@ def said_in(tokens: Sequence[Token], language: str) -> frozenset[ValueWord]:
         if not _tables()[2].keys().isdisjoint(each.partition("_")[0] for each in (pair, _bare(pair, language)))
     ]
     text = "".join(each.text for each in tokens if is_unspaced(each))
+    # Pieces of up to 12 characters may be words of a script without spaces.
     pieces = {text[at : at + size] for at in range(len(text)) for size in range(1, 12 + 1)}
     known = pieces & _tables()[0].keys()
     words += (each for each in known if not any(each in other for other in known if other != each))

@@ -105,6 +105,7 @@ class VectorMeans:
                 mean.block = mean.block + vector
         if (of_language if any(language) else of_all)[-1] < FEWEST:
             return b""
+        # In the mean of one language that of all languages counts for 20 documents.
         total = of_language + of_all * np.float32(20 / max(1.0, of_all[-1]))
         centred = (vector - total / total[-1])[:-1]
         largest = float(np.abs(centred).max())
