@@ -154,9 +154,11 @@ class Ask:
     async def story(self, story: str) -> Answer:
         """Return all that is known of a story: members, independent sources, reprints, and the history of its figures.
 
-        ``story`` may be the id of a story that has become a part of it.
+        ``story`` may be the id of a story that has become a part of it, or the url of a page that is in it.
         """
-        key = _key(story)
+        if not is_document_id(story):
+            story = (await self.find(story))[1].story.hex()
+        key = bytes.fromhex(story)
         if (found := (await self._index.stories.whole([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
@@ -164,7 +166,8 @@ class Ask:
     async def has_seen(self, url: str) -> Answer:
         """Return the documents of a page that the window has, the newest last."""
         found = await self._of_page(url)
-        return {"seen": bool(found), "documents": [self._stored(*each) for each in sorted(found.items())]}
+        stories = await self._index.stories.whole({each.story for each in found.values()})
+        return {"seen": bool(found), "documents": self._documents(found, stories.values())}
 
     async def coverage(self, text: str = "", *, title: str = "", url: str = "", document: str = "") -> Answer:
         """Return who reports on the event of a text, of a page of the window, or of its document with an id.
@@ -218,11 +221,10 @@ class Ask:
             if summary.documents < 100 or len(summary.documents_per_slice) < 2:  # hours
                 return {"measured": False, "why": "the window is too young to say that nobody tells it"}
         printed = Ledger()  # by these documents: one alone is no story
-        rows = []
-        for key in sorted(told):
-            record, text, sentence = told[key]
-            rows.append({**self._stored(key, record), "sentence": sentence})
-            note(printed, tolls_of(text.title, text.text), owner_hash(rows[-1]["owner"]), key, seconds_of(key))
+        rows = self._documents({key: record for key, (record, *_) in told.items()}, found.values())
+        for row, (key, (_, text, sentence)) in zip(rows, sorted(told.items()), strict=True):
+            row["sentence"] = sentence
+            note(printed, tolls_of(text.title, text.text), owner_hash(row["owner"]), key, seconds_of(key))
         return {
             "measured": True,
             "why": "",
@@ -247,12 +249,10 @@ class Ask:
         """Return key and record of the document with an id, or else of the newest one of a page."""
         if is_document_id(name):
             found = await self._index.documents.records_of([bytes.fromhex(name)])
-            lacking = "has no document with this id"
         else:
             found = await self._of_page(name)
-            lacking = "does not have this page"
         if not found:
-            raise InputError(f"{name}: the window {lacking}; scrapy neardup watch --window shows what it holds")
+            raise InputError(f"{name}: not in the window; scrapy neardup watch --window shows what it holds")
         return max(found.items())
 
     async def _since(
@@ -302,9 +302,16 @@ class Ask:
                 raise InputError("the text has no words")
             decision, _ = await self._look(text, title, url)
             return b"", decision.record, decision.verdict.status, decision.verdict.reason or ""
-        if document:
-            _key(document)  # raises InputError if it is none
+        if document and not is_document_id(document):
+            raise InputError(f"{document[:80]!r} is no id: an id has 16 hexadecimal digits")
         return *(await self.find(document or url)), None, ""
+
+    def _documents(
+        self, records: Mapping[bytes, Record], stories: Iterable[tuple[Story, Sequence[Member]]]
+    ) -> list[Answer]:
+        """Return documents by time: as their stories list them, or else as their records do."""
+        listed = {bytes.fromhex(each.id): _document(each) for _, members in stories for each in members}
+        return [listed.get(key) or self._stored(key, record) for key, record in sorted(records.items())]
 
     def _stored(self, key: bytes, record: Record) -> Answer:
         url = record.url.decode("utf-8", "replace")
@@ -318,17 +325,12 @@ class Ask:
             "title": record.title.decode("utf-8", "replace"),
             "status": "original" if record.original == key else "duplicate",
             "why": "",
+            "news": [],
         }
 
 
 def is_document_id(name: str) -> bool:
     return re.fullmatch("[0-9a-f]{16}", name) is not None
-
-
-def _key(name: str) -> bytes:
-    if not is_document_id(name):
-        raise InputError(f"{name[:80]!r} is no id: an id has 16 hexadecimal digits")
-    return bytes.fromhex(name)
 
 
 def _summary(story: Story, members: Sequence[Member]) -> Answer:

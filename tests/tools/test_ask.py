@@ -166,8 +166,13 @@ async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> 
 async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
     for source in "ab":
         await room.publish("fire", source, 0, url=f"https://www.{source}.example/fire")
+    await room.publish("fire", "a", 60, url="https://a.example/fire", text=toll(12))
     seen = await ask.has_seen("https://a.example/fire?utm_source=x")
-    assert [each["source"] for each in seen["documents"]] == ["a.example"]
+    assert [(each["source"], each["status"]) for each in seen["documents"]] == [
+        ("a.example", "original"),
+        ("a.example", "update"),
+    ]
+    assert (await ask.story("https://b.example/fire"))["measures"]["sources"] == 2
     assert (await ask.has_seen("https://a.example/flood")) == {"seen": False, "documents": []}
 
 

@@ -163,7 +163,7 @@ def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(
 def test_a_page_that_the_window_lacks_is_told_where_to_look(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, *arguments, *WINDOW)
     assert done.returncode == 2
-    assert "the window does not have this page; scrapy neardup watch --window shows what it holds" in done.stderr
+    assert "not in the window; scrapy neardup watch --window shows what it holds" in done.stderr
 
 
 def test_explain_weighs_terms_as_a_window_does(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
     assert wire["url"] == WIRE
     missing = neardup(folder, "explain", "0123456789abcdef", *window)
     assert missing.returncode == 2
-    assert "the window has no document with this id" in missing.stderr
+    assert "not in the window; scrapy neardup watch" in missing.stderr
 
 
 def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_path: Path) -> None:
