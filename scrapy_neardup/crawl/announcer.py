@@ -117,23 +117,24 @@ _MANY = 0.3
 
 # The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
 STATS = {
-    "checked": "judged items; each item of a page counts, here and below",
-    "<status>": "verdicts; also as ``<status>/<kind>`` and ``<status>/<reason>``, such as ``duplicate/near``",
-    "dropped": "duplicates dropped",
-    "would_drop": "items that ``drop`` would have dropped, in a crawl that only tags and in a dry run",
-    "dropped_feed/errors": "items kept because they could not be written to ``NEARDUP_DROPPED_FEED``",
+    "checked": "judged items. If a page has several items, each of them counts, here and below",
+    "<status>": "verdicts with this status. There are also ``<status>/<kind>`` and ``<status>/<reason>``,"
+    " such as ``duplicate/near``",
+    "dropped": "duplicates that were dropped",
+    "would_drop": "items that ``drop`` would have dropped; counted if the crawl only tags, or in a dry run",
+    "dropped_feed/errors": "items that were kept because they could not be written to ``NEARDUP_DROPPED_FEED``",
     "events_feed/errors": "events that could not be written to ``NEARDUP_EVENTS_FEED``",
     "record/errors": "documents that could not be written to ``NEARDUP_RECORD``",
     "events/<level>": "events that this crawl raised: ``watch``, ``breaking``, ``update``, ``ended``",
-    "stories_united": "stories that became a part of another one",
+    "stories_united": "stories that became a part of another story",
     "run/kept": "judged items that the plugin has not dropped",
-    "run/lost": "kept items that a later pipeline dropped, or for which it raised an error",
+    "run/lost": "kept items that were lost because a later pipeline dropped them or raised an error",
     "hints/<name>": "items that have the problem of this hint",
-    "extract/ms_<figure>": "``count``, ``total`` and ``mean`` of the milliseconds to extract a page,"
-    " without its wait for a worker",
-    "check/ms_<figure>": "the same for a check, from the request to the answer of the store",
+    "extract/ms_<figure>": "milliseconds that extracting a page took, without its wait for a worker."
+    " ``<figure>`` is ``count``, ``total`` or ``mean``",
+    "check/ms_<figure>": "the same for checks, from the request to the answer of the store",
     "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
-    "errors": "errors of scrapy-neardup itself, which lose no item: please report the trace in the log",
+    "errors": "bugs of scrapy-neardup, by which no item is lost. Please report the trace in the log",
     "store/errors": "items for which the store gave no answer",
     "time_errors": "items whose time cannot be read",
 }

@@ -42,9 +42,9 @@ class NearDupSettings:
         "tag",
         values.one_of(*get_args(Action)),
         """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
-        document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` is ``'tag'`` for a trial.
-        It uses the namespace ``<NEARDUP_NAMESPACE>.dry-run``, so the live window stays as it is. Only the signal and
-        ``NEARDUP_EVENTS_FEED`` get its events.
+        document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` tags items in a separate
+        namespace, ``<NEARDUP_NAMESPACE>.dry-run``, so the live window does not change. Only the signal and
+        ``NEARDUP_EVENTS_FEED`` get the events of a dry run.
 
         A dropped item is first written to ``NEARDUP_DROPPED_FEED``. Then the pipeline raises ``NearDuplicate``, a
         ``DropItem``. See docs/try.md.
@@ -55,10 +55,11 @@ class NearDupSettings:
         0.7,
         values.number(float, 0, 1),
         """With ``'drop'`` a duplicate is dropped only if this share of its words is in a document that is kept. A
-        higher value keeps more copies. With ``NEARDUP_KEEP_UPDATES`` the rest may differ only in wording.
+        higher value keeps more copies. With ``NEARDUP_KEEP_UPDATES`` the rest of the text may differ only in wording.
 
-        Boilerplate of the item's own site does not count. If the window lacks a text, the share is an estimate with a
-        standard error of about 0.03. The presets ``simhash`` and ``multiref`` use the similarity instead.
+        Boilerplate of the item's own site does not count. If the window does not have the text of the match, the share
+        is an estimate with a standard error of about 0.03. The presets ``simhash`` and ``multiref`` use the similarity
+        instead of the share.
         """,
     )
 
@@ -68,8 +69,8 @@ class NearDupSettings:
         """When an item counts as delivered. A later crawl treats only copies of delivered items as duplicates. See
         docs/delivery.md.
 
-        - ``'stored'``: when each feed that holds the item is stored; if there are no feeds, when it is scraped.
-        - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items.
+        - ``'stored'``: when each feed that contains the item is stored. Without feeds, ``'scraped'`` is used.
+        - ``'scraped'``: when the item has passed all pipelines. Choose this if your own pipeline stores items.
         """,
     )
 
@@ -79,10 +80,11 @@ class NearDupSettings:
         """The feed that gets each dropped item, with all its tags, before it is dropped. If it cannot be written, the
         item is kept. None means no feed.
 
-        The default is a file in ``NEARDUP_DATA_DIR`` for each spider and day (UTC) on which a crawl begins. It leaves
-        out pages that came again with the same text, and is removed after 30 days. A feed that you name is a uri as in
-        ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets every dropped item and is
-        never removed.
+        By default there is a file in ``NEARDUP_DATA_DIR`` for each spider and day (UTC) on which a crawl begins. Pages
+        that came again with the same text are not written to it. The file is removed after 30 days.
+
+        You can name a feed of your own by a uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and
+        ``%(day)s``. It gets every dropped item and is never removed.
         """,
         shown=values.hide_password,
     )
@@ -98,11 +100,11 @@ class NearDupSettings:
         None,
         values.feed,
         """The feed that gets each judged document with its text, for ``replay`` and ``report``:
-        ``"recorded/%(time)s.jsonl.gz"``. It is packed with gzip unless the name ends in ``.jsonl``, ``.jl``,
-        ``.ndjson`` or ``.json``. The uri is as in ``NEARDUP_EVENTS_FEED``.
+        ``"recorded/%(time)s.jsonl.gz"``. It is compressed by gzip unless the name ends in ``.jsonl``, ``.jl``,
+        ``.ndjson`` or ``.json``. Give a uri as in ``NEARDUP_EVENTS_FEED``.
 
-        Each document is on the disk before it is judged. Texts are cut after 400,000 characters. Only your user can
-        read the file. The plugin appends to it and never removes it. See docs/try.md.
+        Each document is written to the disk before it is judged. Texts are cut after 400,000 characters. Only your user
+        can read the file. The plugin appends to the file and never removes it. See docs/try.md.
         """,
         shown=values.hide_password,
     )
@@ -110,21 +112,21 @@ class NearDupSettings:
     data_dir: str | None = setting(
         None,
         values.optional(values.path("the path of a directory, or None")),
-        """The directory of the window and the dropped items, which only your user can read. With None it is ``.scrapy``
-        beside ``scrapy.cfg``. Without a ``scrapy.cfg``, and under scrapyd, it is ``.scrapy/<project>`` in the working
-        directory. ``<project>`` is scrapyd's name of the project, or else ``BOT_NAME``. See docs/deployment.md.""",
+        """The directory that holds the window and the dropped items. Only your user can read it. With None it is
+        ``.scrapy`` beside ``scrapy.cfg``. Without a ``scrapy.cfg``, or under scrapyd, it is ``.scrapy/<project>`` in
+        the working directory. See docs/deployment.md.""",
     )
 
     store: str = setting(
         "sqlite:///neardup.sqlite",
         values.store,
-        """Where the window and the learned text of each site are kept.
+        """Where the window and the boilerplate of each site are kept.
 
-        - ``sqlite:///path``: a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An
-          absolute one has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
+        - ``sqlite:///path``: a file for all processes of a machine. A relative path begins at ``NEARDUP_DATA_DIR``. An
+          absolute path has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
         - ``redis://``, ``rediss://``, ``unix://``, ``redis+cluster://``: any number of machines share it. See
           docs/redis.md.
-        - ``memory://``: forgotten when the process ends.
+        - ``memory://``: the window is lost when the process ends.
         """,
         shown=values.hide_password,
     )
@@ -132,8 +134,8 @@ class NearDupSettings:
     keep_texts: bool = setting(
         True,
         values.boolean,
-        """With True the window keeps the first 20,000 characters of each text, packed, as long as the document. With
-        False it takes a third less memory, but no change is reported, and only identical copies are dropped. See
+        """With True the window also keeps the text of each document, up to 20,000 characters, compressed. With False
+        the window takes a third less memory, but no change is reported, and only identical copies are dropped. See
         docs/howto/purge.md#without-texts.""",
     )
 
@@ -147,7 +149,7 @@ class NearDupSettings:
     window: int = setting(
         24 * HOUR,
         values.number(int, 2 * HOUR, 31 * 24 * HOUR, unit=" seconds (2 hours to 31 days)"),
-        """How far back a document is compared. See docs/howto/window.md.""",
+        """A document is compared with the documents of so many seconds before it. See docs/howto/window.md.""",
     )
 
     preset: str = setting(
@@ -160,102 +162,101 @@ class NearDupSettings:
         {},
         values.preset_options,
         """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``. See
-        docs/choosing-a-preset.md#parameters. On the command line give JSON: ``-s 'NEARDUP_PRESET_OPTIONS={"threshold":
-        0.5}'``.""",
+        docs/choosing-a-preset.md#parameters.""",
     )
 
     keep_updates: bool = setting(
         True,
         values.boolean,
-        """With True a copy whose figures changed, or a page that comes again with another text, is an ``update``. A
-        copy is dropped only if the kept text says everything that the copy says. With False all of these are duplicates
-        if they are alike enough, and the share alone decides what is dropped.""",
+        """With True a copy with changed figures is an ``update``, and so is a page that comes again with another text.
+        A copy is dropped only if the kept text says everything that the copy says. With False updates are duplicates
+        if the texts are alike enough, and the share alone decides which duplicates are dropped.""",
     )
 
     min_words: int = setting(
         20,
         values.number(int, 1, 10_000),
-        """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds the same text. In
-        scripts without spaces two characters count as a word. If too few words are left without the boilerplate, the
-        reason is ``boilerplate``.""",
+        """A text with fewer words is ``unchecked`` with the reason ``too-short``, unless the window has the same text.
+        In writing systems without spaces, two characters count as a word. If too few words are left after the
+        boilerplate is removed, the reason is ``boilerplate``.""",
     )
 
     item_fields: dict[str, str | None] = setting(
         values.ITEM_FIELDS,
         values.item_fields,
-        """The item fields that hold the parts of a document. Name only fields that differ: ``{"text": "body", "time":
-        "published"}``. A part with the field None is not read.
+        """Which item field holds each part of a document. Name only fields that differ from the default: ``{"text":
+        "body", "time": "published"}``. If the field is None, the part is not read.
 
-        - ``text``: an item with a text is judged by it, and its page is not extracted. Without one, ``articleBody``,
-          ``headline`` and ``inLanguage`` are read, as zyte-common-items name them.
-        - ``url``: says whether the page's text belongs to the item. See
+        - ``text``: if an item has a text, this text is judged, and the page is not extracted. If the item lacks this
+          field, ``articleBody``, ``headline`` and ``inLanguage`` are read, the names in zyte-common-items.
+        - ``url``: decides whether the page's text belongs to the item. See
           docs/how-it-works.md#which-text-belongs-to-an-item.
-        - ``title``: default: the title of the page.
-        - ``language``: a code such as ``pt-BR``; default: the language that the page names. If title and text are
+        - ``title``: the default is the title of the page.
+        - ``language``: a code such as ``pt-BR``. The default is the language that the page names. If title and text are
           clearly in another language, that language counts.
-        - ``section``: such as ``Sports``; default: what the page says, or its url.
+        - ``section``: a name such as ``Sports``. The default is the section that the page or its url names.
         - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
         - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601 or
-          RFC 822; default: the time of the check. Without a zone it is UTC. A wrong time, or one in the future, counts
-          as now. See docs/howto/publication-time.md.
+          RFC 822. The default is the time of the check. A time without a zone is UTC. Instead of a time that cannot be
+          read or is in the future, the current time is used. See docs/howto/publication-time.md.
         """,
     )
 
     item_classes: tuple[str | type, ...] = setting(
         (),
         values.list_of(str | type, "a list of item classes or of their import paths"),
-        """The only item classes (or import paths of classes) that are judged. Others pass unchanged. An empty list
-        means all.""",
+        """The classes, or their import paths, of the items that are judged. Other items pass unchanged. With an empty
+        list all items are judged.""",
     )
 
     extractor: str | None = setting(
         "trafilatura",
         values.optional(values.matching(r"[\w.]+", "the name or import path of an extractor, or None")),
-        """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as fast; run ``pip
-        install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``. With None no
-        page is read: each item must have its own text.
+        """The extractor, which finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as
+        fast; run ``pip install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``.
+        With None no page is read, so each item must have its own text.
 
-        86 % of the text that resiliparse finds is the article, and 95 % of the text that trafilatura finds. Both find
-        98 % of the article. If resiliparse finds fewer than 20 words in a page, trafilatura reads it.
+        See docs/benchmarks.md#extraction. If resiliparse finds fewer than 20 words in a page, trafilatura reads the
+        page.
 
-        Another extractor, or another version of one of these two, begins an empty window. See docs/versions.md.
+        If you change the extractor, or use another version of one of these two, the window starts empty. See
+        docs/versions.md.
         """,
     )
 
     extract_workers: int = setting(
         1,
         values.number(int, 1, 256),
-        """How many worker processes extract pages: at most one for each core that the crawl may use. One process starts
-        with the crawl, unless ``NEARDUP_EXTRACTOR`` is None. The others start with the first pages.
+        """How many worker processes extract pages. There is at most one for each core that the crawl may use.
 
-        A process imports your extractor by its path, so the extractor must be in a module, and shares no objects with
-        the spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).
+        Worker processes import your extractor by its path. So it must be in a module, and cannot use objects of the
+        spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).
         """,
     )
 
     extract_timeout: float = setting(
         10.0,
         values.number(float, 0.01, HOUR, unit=" seconds"),
-        """Seconds for one page. A page that takes longer, or is over 5 MB, is ``unchecked`` with the reason
-        ``extraction-failed``. Items of later responses wait no longer than this for an earlier response.
+        """How many seconds the extraction of a page may take. A page that takes longer, or is over 5 MB, is
+        ``unchecked`` with the reason ``extraction-failed``. An item waits no longer than this for earlier items.
 
-        After a page that exceeds a fifth of this time, in CPU seconds, the next 50 pages of its source are
-        ``extraction-failed`` too. So no hostile site can stall a crawl of several sources. This does not hold for the
-        first page of a process, or for your own extractor.
+        If a page takes over a fifth of this time, in CPU seconds, the next 50 pages of its source are
+        ``extraction-failed`` too. So a hostile site cannot stall a crawl of several sources. Your own extractor gets
+        all pages.
         """,
     )
 
     store_timeout: float = setting(
         2.0,
         values.number(float, 0.01, 600, unit=" seconds"),
-        """Seconds to wait for the store. Then the store counts as lost. Until it is back, items pass at full speed as
-        ``unchecked`` with the reason ``store-unavailable``.""",
+        """How many seconds to wait for an answer of the store. After that the store counts as lost. Until it is back,
+        items pass at full speed as ``unchecked`` with the reason ``store-unavailable``.""",
     )
 
     embedder: str | None = setting(
         None,
         values.optional(values.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None")),
-        """A language model of your own, which helps to find reports of one event in other words and in other languages.
+        """A language model of your own. It helps to find reports of an event that use other words or another language.
         See docs/howto/embedder.md.""",
     )
 
@@ -269,39 +270,41 @@ class NearDupSettings:
     events_per_day: float = setting(
         17.0,
         values.number(float, 0, 1_000_000),
-        """About how many ``breaking`` events a day the rule ``sources`` may raise. If the last 7 days had
-        more, the rule asks for more sources. See docs/events.md#rules.""",
+        """About how many ``breaking`` events per day the rule ``sources`` may raise. If there were more in the last 7
+        days, an event needs more sources. See docs/events.md#rules.""",
     )
 
     events_min_sources: int = setting(
         MIN_SOURCES,
         values.number(int, 2, 1000),
         """How many new independent sources a ``breaking`` event needs within 40 minutes. Within an hour it needs one
-        more. ``NEARDUP_EVENTS_PER_DAY`` may raise both. A team with six sites sets 3. See docs/events.md#rules.""",
+        more. ``NEARDUP_EVENTS_PER_DAY`` may raise both numbers. A team that crawls only six sites sets this to 3. See
+        docs/events.md#rules.""",
     )
 
     events_timezone: str = setting(
         "UTC",
         values.zone_name,
-        """The time zone of messages and of other texts for people. Times in the keys of a report stay in UTC.""",
+        """The time zone of messages and of other texts for people. Times in the JSON of an event are always in UTC.""",
     )
 
     source_owners: dict[str, str] = setting(
         {},
         values.owners,
-        """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example",
-        "b.example"]}``. A source that is not listed is its own owner, except as docs/how-it-works.md#sources says.
+        """For events, all sources of the same owner count as one. Map each owner to its sources: ``{"Press Ltd":
+        ["a.example", "b.example"]}``. A source that is not listed is its own owner. docs/how-it-works.md#sources has
+        the exceptions.
 
-        If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. For all
-        other sources, events use the time when the page was seen.
+        Events trust the times of listed sources in ``NEARDUP_ITEM_FIELDS``: see docs/events.md#how-long-a-story-lives.
         """,
     )
 
     events_feed: str | None = setting(
         None,
         values.feed,
-        """A feed of events as JSON lines: a path, to which lines are appended, or a uri of any storage that Scrapy
-        knows, such as ``s3://``, ``ftp://`` or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time.
+        """A feed that gets events as JSON lines. Give a path, to which lines are appended, or a uri of any storage
+        that Scrapy knows, such as ``s3://``, ``ftp://`` or ``stdout:``. ``%(name)s`` stands for the name of the spider,
+        and ``%(time)s`` for the time.
         """,
         shown=values.hide_password,
     )
@@ -309,11 +312,11 @@ class NearDupSettings:
     events_webhook: str | None = setting(
         None,
         values.optional(values.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
-        """A url that gets each event as a JSON POST. An event that the receiver does not take is tried again, also by
-        the next crawl. It may arrive twice, with the same ``id``. See docs/events.md#delivery.
+        """A url to which each event is sent as a JSON POST. If the receiver does not accept an event, this crawl or the
+        next one sends it again. An event may arrive twice, with the same ``id``. See docs/events.md#delivery.
 
-        Write user and password into the url: a ``.netrc`` is not read. The proxies of the environment are used, and the
-        certificates of the system or of ``SSL_CERT_FILE``.
+        Write user and password into the url, because a ``.netrc`` is not read. Proxies are read from the environment.
+        Certificates are those of the system or of ``SSL_CERT_FILE``.
         """,
         shown=values.hide,
     )
@@ -321,15 +324,15 @@ class NearDupSettings:
     events_webhook_secret: str | None = setting(
         None,
         values.optional(values.matching(r".+", "a text of one line, or None")),
-        """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of
-        the body.""",
+        """A secret that signs each POST. The header ``X-Neardup-Signature`` is then ``sha256=``, followed by the
+        hexadecimal HMAC-SHA256 of the body.""",
         shown=values.hide,
     )
 
     events_notify: tuple[str, ...] = setting(
         (),
         values.services,
-        """Chats, mailboxes and other services that get a message about each event, as urls of
+        """Services, such as chats and mailboxes, that get a message about each event. Give their urls for
         [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install apprise`` first.
         See docs/howto/alerts.md.""",
         shown=values.hide,
@@ -338,23 +341,22 @@ class NearDupSettings:
     events_atom: str | None = setting(
         None,
         values.optional(values.path("the path of a file, or None"), ""),
-        """An Atom file of the newest 100 events, for feed readers: ``"/var/www/html/events.xml"``. It is replaced as a
-        whole with each event. See docs/howto/alerts.md#a-feed-reader.""",
+        """An Atom file with the newest 100 events, for feed readers: ``"/var/www/html/events.xml"``. Each event
+        replaces the whole file. See docs/howto/alerts.md#a-feed-reader.""",
     )
 
     events_levels: tuple[str, ...] = setting(
         LEVELS,
         values.some_of(*LEVELS),
-        """Which levels the webhook, the services and the Atom file get, such as ``["breaking"]``. The feed of JSON
-        lines and the signal get all.""",
+        """Which levels of events the webhook, the services and the Atom file get, such as ``["breaking"]``. The feed of
+        events and the signal get all levels.""",
     )
 
     events_sections: tuple[str, ...] = setting(
         values.SECTIONS,
         values.some_of(*values.SECTIONS),
-        """The sections whose events the webhook, services and Atom file get. They also get events without a section.
-
-        The section of an event is the one that most pages, or their addresses such as ``/deportes/``, name.
+        """From which sections the webhook, the services and the Atom file get events. They also get events without a
+        section. An event has the section that most of its pages name.
         """,
     )
 
