@@ -20,7 +20,7 @@ _BETWEEN_PHRASES = re.compile("[\u0e01-\u0eff] (?<=[\u0e01-\u0eff]{16} )(?=[\u0e
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 # characters that are looked at, and those of an abbreviation with its marks
 _LONGEST_WORD = 12
-_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
+_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn godz plkst проф акад".split())  # "o godz. 18"
 # words of a text; any of the short words of Vietnamese may end a sentence
 _FEWEST_WORDS = 50
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
