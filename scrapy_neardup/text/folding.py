@@ -57,7 +57,7 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 # Combining classes of the marks that go: overlays, the nukta, the points of Hebrew, Arabic and Syriac, and accents.
 # All others are vowel and tone signs.
 _ACCENTS = frozenset((1, 7, *range(10, 37), *range(200, 255)))
-_MOST_SPELLED = 4  # one character stands for eighteen
+_MOST_SPELLED = 5  # as "㌫" is; one character stands for eighteen
 _SHORT = 32  # characters of a text that is folded without arrays, in a third of the time
 
 
@@ -87,7 +87,7 @@ def code_points(text: str) -> NDArray[np.intp]:
 
 
 def fold(text: str) -> str:
-    """Return a text with one spelling for what a reader cannot tell apart, at most four times as long.
+    """Return a text with one spelling for what a reader cannot tell apart, at most five times as long.
 
     Case is kept, and so are the signs ``٫``, ``٬`` and fractions such as ``½``. All digits, quotes, apostrophes,
     hyphens and spaces are those of ASCII. A text that was folded before stays as it is.
