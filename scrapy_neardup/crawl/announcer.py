@@ -134,7 +134,7 @@ STATS = {
     " ``<figure>`` is ``count``, ``total`` or ``mean``",
     "check/ms_<figure>": "the same for checks, from the request to the answer of the store",
     "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
-    "errors": "bugs of scrapy-neardup, by which no item is lost. Please report the trace in the log",
+    "errors": "bugs of scrapy-neardup. No item is lost. Please report the trace in the log",
     "store/errors": "items for which the store gave no answer",
     "time_errors": "items whose time cannot be read",
 }

@@ -104,7 +104,7 @@ class NearDupSettings:
         ``.ndjson`` or ``.json``. Give a uri as in ``NEARDUP_EVENTS_FEED``.
 
         Each document is written to the disk before it is judged. Texts are cut after 400,000 characters. Only your user
-        can read the file. The plugin appends to the file and never removes it. See docs/try.md.
+        can read the file. The plugin appends to the file and never removes it.
         """,
         shown=values.hide_password,
     )
@@ -149,7 +149,7 @@ class NearDupSettings:
     window: int = setting(
         24 * HOUR,
         values.number(int, 2 * HOUR, 31 * 24 * HOUR, unit=" seconds (2 hours to 31 days)"),
-        """A document is compared with the documents of so many seconds before it. See docs/howto/window.md.""",
+        """A document is compared with the documents of this many seconds before it. See docs/howto/window.md.""",
     )
 
     preset: str = setting(
@@ -197,8 +197,8 @@ class NearDupSettings:
         - ``section``: a name such as ``Sports``. The default is the section that the page or its url names.
         - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
         - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601 or
-          RFC 822. The default is the time of the check. A time without a zone is UTC. Instead of a time that cannot be
-          read or is in the future, the current time is used. See docs/howto/publication-time.md.
+          RFC 822. The default is the time of the check. A time without a zone is UTC. If a time cannot be read or is
+          in the future, the current time is used. See docs/howto/publication-time.md.
         """,
     )
 
@@ -219,8 +219,8 @@ class NearDupSettings:
         See docs/benchmarks.md#extraction. If resiliparse finds fewer than 20 words in a page, trafilatura reads the
         page.
 
-        If you change the extractor, or use another version of one of these two, the window starts empty. See
-        docs/versions.md.
+        If you change the extractor, or the version of trafilatura or resiliparse that you use, the window starts
+        empty. See docs/versions.md.
         """,
     )
 
@@ -249,7 +249,7 @@ class NearDupSettings:
     store_timeout: float = setting(
         2.0,
         values.number(float, 0.01, 600, unit=" seconds"),
-        """How many seconds to wait for an answer of the store. After that the store counts as lost. Until it is back,
+        """How many seconds to wait for an answer from the store. After that the store counts as lost. Until it is back,
         items pass at full speed as ``unchecked`` with the reason ``store-unavailable``.""",
     )
 
@@ -295,7 +295,7 @@ class NearDupSettings:
         ["a.example", "b.example"]}``. A source that is not listed is its own owner. docs/how-it-works.md#sources has
         the exceptions.
 
-        Events trust the times of listed sources in ``NEARDUP_ITEM_FIELDS``: see docs/events.md#how-long-a-story-lives.
+        For listed sources, events use the times in ``NEARDUP_ITEM_FIELDS``: see docs/events.md#how-long-a-story-lives.
         """,
     )
 
@@ -342,14 +342,14 @@ class NearDupSettings:
         None,
         values.optional(values.path("the path of a file, or None"), ""),
         """An Atom file with the newest 100 events, for feed readers: ``"/var/www/html/events.xml"``. Each event
-        replaces the whole file. See docs/howto/alerts.md#a-feed-reader.""",
+        replaces the whole file.""",
     )
 
     events_levels: tuple[str, ...] = setting(
         LEVELS,
         values.some_of(*LEVELS),
-        """Which levels of events the webhook, the services and the Atom file get, such as ``["breaking"]``. The feed of
-        events and the signal get all levels.""",
+        """Which event levels the webhook, the services and the Atom file get, such as ``["breaking"]``. The event
+        feed and the signal get all levels.""",
     )
 
     events_sections: tuple[str, ...] = setting(

@@ -174,13 +174,13 @@ def item_fields(value: Any) -> dict[str, str | None]:
 
 
 def services(value: Any) -> tuple[str, ...]:
-    """Return the urls of Apprise, from a list or a single text: a url may have commas."""
+    """Return the Apprise urls, from a list or a single text: a url may have commas."""
     urls = _from_json(value) or ()
     if isinstance(urls, str):
         urls = [urls]
     form = r"[A-Za-z][\w+-]*://"
     if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and re.match(form, url) for url in urls):
-        raise ValueError("must be a list of urls of Apprise, such as 'slack://…' or 'mailto://…'")
+        raise ValueError("must be a list of Apprise urls, such as 'slack://…' or 'mailto://…'")
     if urls and find_spec("apprise") is None:
         raise ValueError("needs pip install apprise")
     return tuple(urls)

@@ -52,7 +52,7 @@ OPTIONS = (
         "--most",
         metavar="N",
         type=number_from(1, MOST_CHANGES_READ),
-        help=f"how many changes an answer reads, or articles it has, at most (default: {MOST_CHANGES_READ})",
+        help=f"how many changes an answer reads, or articles it lists, at most (default: {MOST_CHANGES_READ})",
     ),
     option("--csv", action="store_true", help="print changes or figures as one table for spreadsheets"),
     STORE,

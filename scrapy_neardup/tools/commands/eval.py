@@ -49,7 +49,7 @@ OPTIONS = (
         nargs="+",
         action="extend",
         default=[],
-        help="documents without labels, mixed with the others. A link to one of them counts as wrong. Documents with"
+        help="documents without labels, mixed with the others. A match with one of them counts as wrong. Documents with"
         " the url or the text of a labelled document are left out",
     ),
     option(

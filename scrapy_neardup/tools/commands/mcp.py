@@ -74,7 +74,7 @@ OPTIONS = (
         metavar="HOST",
         action="append",
         default=[],
-        help="with --http: a name under which clients reach the server, if it is not HOST, as behind a proxy",
+        help="with --http: a host name that clients use for the server, if it is not HOST, as behind a proxy",
     ),
     STORE,
     NAMESPACE,

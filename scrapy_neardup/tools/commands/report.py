@@ -31,7 +31,7 @@ OPTIONS = (
         metavar="FEED",
         type=Path,
         nargs="+",
-        help="exported items, output of replay, or a feed of events: JSON lines or JSON (plain, .gz, .xz)",
+        help="exported items, output of replay, or an event feed: JSON lines or JSON (plain, .gz, .xz)",
     ),
     option(
         "--documents",
@@ -74,7 +74,7 @@ OPTIONS = (
         metavar="N",
         type=number_from(1),
         default=MOST_LISTED,
-        help=f"how many events, and stories with changed figures, the news list (default: {MOST_LISTED})",
+        help=f"how many events, and how many stories with changed figures, to list (default: {MOST_LISTED})",
     ),
     option("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail"),
 )

@@ -40,8 +40,8 @@ _SPANS = {"10 minutes": 600, "hour": HOUR}  # seconds
 OPTIONS = (
     STORE,
     NAMESPACE,
-    option("--events", action="store_true", help="list the running events and their members, and end"),
-    option("--window", action="store_true", help="show what the window holds and how it is set up, and end"),
+    option("--events", action="store_true", help="list the running events and their members, then exit"),
+    option("--window", action="store_true", help="show what the window holds and how it is set up, then exit"),
     option(
         "--members",
         metavar="N",
