@@ -36,6 +36,7 @@ _SOUNDS = (
 _VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
+_ARABIC_L = "\u0644"  # of the article, also behind "to"
 
 # shares of the longer of two spellings
 
@@ -71,7 +72,8 @@ def is_same_spelling(old: Token, new: Token) -> bool:
         return False
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
-    are_units = any(each.of == "unit" for each in said_by(old.text) & said_by(new.text))  # "kilometres", "km"
+    said = said_by(old.text)  # "kilometres" and "km", but not "година", which is an hour or a year
+    are_units = said == said_by(new.text) and any(each.of == "unit" for each in said)
     return are_units or (_sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
 
 
@@ -87,10 +89,13 @@ def _has_other_vowel(a: str, b: str) -> bool:
 
 
 def _is_same_time(old: Token, new: Token) -> bool:
-    """Decide whether two words are one day or month: "Sep", "September", but not "pazar", "pazartesi" in Turkish."""
+    """Decide whether two words are one day or month: "Sep", "September", but not "pazar", "pazartesi" in Turkish.
+
+    Neither are "listopad" and "říjen", although the first one is October in Croatian: it is November in Czech.
+    """
     values = said_by(old.text), said_by(new.text)
     if all(values):
-        return not values[0].isdisjoint(values[1])
+        return values[0] == values[1]
     shorter, longer = sorted((old.text, new.text), key=len)
     return old.kind == new.kind and longer.startswith(shorter)
 
@@ -153,13 +158,16 @@ def are_alike(a: str, b: str) -> bool:
 def _sound_alike(a: str, b: str) -> bool:
     """Decide whether two words are spellings of one. In Arabic small words are joined to the next one."""
     if "\u0600" <= a[0] <= "\u06ff":
+        if min(len(a), len(b)) >= _LONG_ARABIC:
+            a, b = (each.translate(_ARABIC_G) for each in (a, b))
         shorter, longer = sorted((a, b), key=len)
-        has_letters_more = len(longer) - len(shorter) < min(3, len(shorter))
-        is_joined = has_letters_more and longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+        joined = longer.removesuffix(shorter)
         bare = [PREFIX.sub("", each) for each in (a, b)]
-        if len(bare[0]) >= _LONG_ARABIC:
-            bare = [each.translate(_ARABIC_G) for each in bare]
-        return is_joined or bare[0] == bare[1]
+        # "With the minister", "to the minister"; but "warid" and "barid" are two words.
+        have_articles = all(_ARABIC_L in each.removesuffix(word) for each, word in zip((a, b), bare, strict=True))
+        return (len(joined) < min(3, len(shorter)) and not joined.strip(_ARABIC_JOINED)) or (
+            have_articles and bare[0] == bare[1]
+        )
     return _sounds_of(a) == _sounds_of(b)
 
 
