@@ -67,7 +67,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     gone, came = list(place.gone), list(place.came)
     _take_glued(gone, came)
     _take_glued(came, gone)
-    _take_spellings(gone, came, is_same_spelling if place.is_only else is_same_word)
+    _take_spellings(gone, came, is_only=place.is_only)
     wording = len(place.came) - sum(each.says or each.kind not in ("name", "word") for each in came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
@@ -205,9 +205,14 @@ def form_of(time: Token) -> str:
     return "month" if time.text in MONTHS else "day"
 
 
-def _take_spellings(gone: list[Token], came: list[Token], is_same: Callable[[Token, Token], bool]) -> None:
-    """Take the words out that are the same as one in the other row."""
+def _take_spellings(gone: list[Token], came: list[Token], *, is_only: bool) -> None:
+    """Take the words out that are the same as one in the other row.
+
+    If this is not the ``only`` place that is reworded, so are forms of an Arabic word. Elsewhere words that are spelled
+    alike may be two: "police", "policy".
+    """
     for token in list(came):
+        is_same = is_same_word if "\u0600" <= token.text[0] <= "\u06ff" and not is_only else is_same_spelling
         like = next((each for each in gone if is_same(each, token)), None)
         if like is not None:
             gone.remove(like)

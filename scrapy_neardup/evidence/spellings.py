@@ -5,7 +5,6 @@ Words are recognised by their letters, and names by their skeleton (see ``names`
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import permutations, product
 
@@ -19,12 +18,13 @@ _SYNONYMS = {pair for words in WORDING["synonyms"].split("|") for pair in permut
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
 
 # Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";
-# nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
+# "centre", "center"; nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
     (re.compile(r"(?<=[a-z]{4})([a-z])\1(?=[a-z]{2})"), r"\1"),
     (re.compile("(?<=[a-z]{3}[iy])z(?=[aei])"), "s"),
     (re.compile("(?<=[a-z]{3})ou(?=r)"), "o"),
     (re.compile("(?<=[a-z]{4})or(?=s?$)"), "er"),
+    (re.compile("(?<=[a-z]{2}t)re(?=s?$)"), "er"),
     (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
     (re.compile("\u092f(?=[\u0947\u0940])"), ""),
     (re.compile("[\u090f\u0947]"), "\u0947"),
@@ -186,8 +186,7 @@ def _have_like_letters(a: str, b: str) -> bool:
     if common >= max(4, 0.6 * len(longer)):
         return True
     is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
-    is_like = is_turned or SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= 0.85
-    return is_like and len(longer) >= 6
+    return is_turned and len(longer) >= 6
 
 
 def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:
