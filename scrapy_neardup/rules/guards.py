@@ -15,9 +15,7 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
 LEAST_COMMON = 0.49  # mean share that two copies have in common
-LEAST_COMMON_IF_BEGUN_ALIKE = 0.45
 LEAST_COMMON_OF_ONE_SOURCE = 0.67
-BEGUN_ALIKE = 0.65  # share of their beginnings that two texts of two sources have in common
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 TOLD_OF_FORM = 0.66  # less of a title is told by the text of another form of its source
 
@@ -108,7 +106,7 @@ def shared_part(pair: Pair) -> Finding:
 
     Two articles of one source share more than that: its background, its headlines and its forms.
     Only the beginnings are counted in the texts, and not if two equal ones were too little for a copy; the rest is
-    estimated from the sketches. Two papers that begin alike print one text, unless they quote one statement.
+    estimated from the sketches.
     """
     shares = {
         "resemblance": pair.likeness.similarity,
@@ -116,11 +114,9 @@ def shared_part(pair: Pair) -> Finding:
         "titles": pair.title_overlap,
     }
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
-    may_be_copy = _mean_share(shares | {"beginnings": 1.0}) >= min(least, LEAST_COMMON_IF_BEGUN_ALIKE)
+    may_be_copy = _mean_share(shares | {"beginnings": 1.0}) >= least
     if may_be_copy and (texts := pair.comparison) is not None:
         shares["beginnings"] = texts.held_beginnings
-        if texts.held_beginnings >= BEGUN_ALIKE and not pair.same_source:
-            least = LEAST_COMMON_IF_BEGUN_ALIKE
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
     return too_low(f"a common part: {listed}", Measured("their weighted mean", _mean_share(shares), least))
 

@@ -188,10 +188,10 @@ def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
 
     It is "at least" so many if another source prints more.
     """
-    kinds = {each.kind for each in ledger.printed if each.kind in PEOPLE_HARMED and each.value[1] > 0}
-    if not kinds or not PEOPLE_HARMED.isdisjoint(ledger.current):
+    told = ([each for each in newest_of_owners(ledger, kind) if each.value[1] > 0] for kind in sorted(PEOPLE_HARMED))
+    newest = next(filter(None, told), [])  # a source that printed a number may say now that nobody was harmed
+    if not newest or not PEOPLE_HARMED.isdisjoint(ledger.current):
         return None
-    newest = [each for each in newest_of_owners(ledger, min(kinds)) if each.value[1] > 0]
     counts = Counter(each.value for each in newest)
     value = max(counts, key=lambda each: (counts[each], -each[0]))
     printed = [each for each in newest if each.value == value]

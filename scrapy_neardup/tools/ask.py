@@ -156,12 +156,11 @@ class Ask:
 
         ``story`` may be the id of a story that has become a part of it, or the url of a page that is in it.
         """
-        if not is_document_id(story):
-            story = (await self.find(story))[1].story.hex()
-        key = bytes.fromhex(story)
-        if (found := (await self._index.stories.whole([key])).get(key)) is None:
+        keys = await self._stories_of(story)
+        found = await self._index.stories.whole(keys)
+        if not found:
             raise InputError(f"{story}: the window has no such story")
-        return self._report(*found)
+        return self._report(*next(found[key] for key in keys if key in found))
 
     async def has_seen(self, url: str) -> Answer:
         """Return the documents of a page that the window has, the newest last."""
@@ -284,6 +283,13 @@ class Ask:
         _, found = await self._look(url=url)
         return {key: record for key, record in found.items() if record.url_hash == page}
 
+    async def _stories_of(self, name: str) -> list[bytes]:
+        """Return the id of a story, or the ids of the stories of a page, that of its newest document first."""
+        if is_document_id(name):
+            return [bytes.fromhex(name)]
+        found = await self._of_page(name)
+        return [record.story for _, record in sorted(found.items(), reverse=True)]
+
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
         now = time.time()
@@ -325,7 +331,6 @@ class Ask:
             "title": record.title.decode("utf-8", "replace"),
             "status": "original" if record.original == key else "duplicate",
             "why": "",
-            "news": [],
         }
 
 

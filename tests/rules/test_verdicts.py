@@ -214,16 +214,6 @@ async def test_two_sources_that_share_a_part_have_a_copy_if_most_is_common_or_th
     assert (verdict.status == "duplicate") is is_copy
 
 
-@pytest.mark.parametrize("begins_alike", [True, False])
-async def test_less_is_enough_for_a_copy_if_both_begin_alike(newsroom: Newsroom, begins_alike: bool) -> None:
-    shared = text("fire", 100)
-    for site, headline in (("wire", "Fire destroys harbour"), ("paper", "Hundreds flee from docks")):
-        parts = [shared, text(site, 60)]
-        body = "\n".join(parts if begins_alike else reversed(parts))
-        verdict = await judged(newsroom, body, headline, f"https://www.{site}.example/fire")
-    assert (verdict.status == "duplicate") is begins_alike
-
-
 async def test_two_lists_of_one_source_are_strangers_if_each_title_names_its_own_place(newsroom: Newsroom) -> None:
     names = [f"Candidate{n} {word.title()}" for n, word in enumerate(text("names", 60).split())]
     for number, place in enumerate(("Northumbria", "Wearside")):

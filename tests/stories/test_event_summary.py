@@ -50,6 +50,9 @@ def dead(number: int, *sources: str) -> list[tuple[str, str]]:
     return [(f"{source}.example", f"{number} people died in the fire.") for source in sources]
 
 
+NOBODY_DIED = ("a.example", "No one died in the fire.")
+
+
 def test_the_sources_that_print_a_state_are_named_with_what_it_was() -> None:
     assert Told(*dead(4, "a", "b"), *dead(12, "a", "b")).summary == (
         "12 dead, was 4: two sources say so, a.example at 12:02, b.example at 12:03 UTC."
@@ -75,8 +78,10 @@ def test_without_figures_there_is_nothing_to_say() -> None:
         (dead(12, "a", "a"), "12 dead, unconfirmed: one source says so, a.example"),
         ([*dead(12, "a"), *dead(11, "b")], "at least 11 dead, unconfirmed: one source says so, b.example"),
         ([*dead(12, "a"), ("b.example", "12 people were injured in the fire.")], "12 dead, unconfirmed: one source"),
+        ([*dead(2, "a"), NOBODY_DIED, ("b.example", "12 people were injured.")], "12 injured, unconfirmed: one source"),
+        ([*dead(2, "a"), NOBODY_DIED], ""),
     ],
-    ids=["one source", "itself", "disagree", "two figures"],
+    ids=["one source", "itself", "disagree", "two figures", "others are left", "nobody is left"],
 )
 def test_a_number_of_people_that_is_no_state_is_unconfirmed(printed: list[tuple[str, str]], said: str) -> None:
     told = Told(*printed)

@@ -172,6 +172,7 @@ async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
         ("a.example", "original"),
         ("a.example", "update"),
     ]
+    await room.publish("other", "b", 120, url="https://b.example/fire")  # which is in no story
     assert (await ask.story("https://b.example/fire"))["measures"]["sources"] == 2
     assert (await ask.has_seen("https://a.example/flood")) == {"seen": False, "documents": []}
 
