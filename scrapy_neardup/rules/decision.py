@@ -24,9 +24,11 @@ from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.systems import NEWS, NOT_DROPPED, System, compare
 from scrapy_neardup.story import Join
 
-# A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
-# of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
+# A copy is *near* if the smaller text has at least this share of the shingles that the two texts have together.
 _NEAR_SIZE = 0.75
+# From this containment on, all that differs is one block of the larger text. It must be small: the smaller text has at
+# least the same share of the larger text's size.
+_NEARLY_ALL = 0.9
 
 # How many texts of candidates are compared with one document. Candidates with equal texts count as one.
 MOST_LOOKS = 2
@@ -74,21 +76,22 @@ class Judge:
     ) -> Decision:
         """Return the decision on a document, which has the id under which it is registered.
 
-        ``new`` is its record as an original, which is the new one in all ``candidates``. A candidate that
-        does not count as seen is chosen only if there is no other. The new document then rejoins its story.
+        ``new`` is its record as an original. Each of the ``candidates`` is a pair of this record and an older one. A
+        candidate that does not count as seen is chosen only if there is no other. The new document then takes its place
+        in its story.
 
         ``texts`` has the texts of the candidates that are chosen for a second look, and of the documents that were kept
         instead of them, as far as they are known.
         """
         pairs = with_second_look(candidates, document, texts) if texts else candidates
-        new = _with_holder(document, new, candidates, self.policy)
+        new = _with_text_holder(document, new, candidates, self.policy)
         judged = [compare(pair, self.system) for pair in pairs]
-        matches = [each for each in judged if each.relation != "none"]
-        seen = [each for each in matches if each.pair.is_seen]
-        # Without one that is seen, a copy takes the place of the best lost one in its story.
-        best = _choose(seen) or best_match(each for each in matches if not each.related)
+        matches = [match for match in judged if match.relation != "none"]
+        seen = [match for match in matches if match.pair.is_seen]
+        # If none is seen, a copy takes the place of the best lost one in its story.
+        best = _choose(seen) or best_match(match for match in matches if not match.related)
         if best is None:
-            findings = [finding for each in judged for finding in each.findings]
+            findings = [finding for match in judged for finding in match.findings]
             return Decision(_alone(document, new), new, findings=findings)
         if best.pair.is_wall:
             wall = Finding(True, ("one source has the text under titles without a common word",))
@@ -99,17 +102,20 @@ class Judge:
     def _decide_by(
         self, best: Match, document: Document, new: Record, matches: Sequence[Match], seen: Sequence[Match]
     ) -> Decision:
-        """Return the decision on a document by its best match. The other matches tell of its page and its story."""
-        versions = [each for each in matches if each.pair.same_page]
+        """Return the decision on a document by its best match. The other matches tell of its page and its story.
+
+        Figures are compared with the earlier version of the page if its text changed, or else with the match.
+        """
+        versions = [match for match in matches if match.pair.same_page]
         changed_page = _changed_version(best, versions)
-        before = changed_page or best
-        changes = before.pair.changes if best.pair.is_seen else ()
+        earlier = changed_page or best
+        changes = earlier.pair.changes if best.pair.is_seen else ()
         if best.related:  # another report counts other things in like sentences
             changes = tuple(change for change in changes if change.is_toll)
         trace = Trace()
         is_kept = changed_page is not None and trace.applies(NOT_DROPPED, changed_page.pair)
-        added = filter(attrgetter("applies"), trace.findings)  # what the earlier text of its page does not say
-        verdict, findings = self._verdict(document, best, before, changes, is_kept=is_kept)
+        reasons_to_keep = filter(attrgetter("applies"), trace.findings)
+        verdict, findings = self._verdict(document, best, earlier, changes, is_kept=is_kept)
         record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.pair.key)  # also if the document is checked again
@@ -120,28 +126,28 @@ class Judge:
             other = in_united_story(best, seen)
             join = join_of(document, best, other, best_match(versions), verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
-        return Decision(verdict, record, best, join, changed, [*best.findings, *added, *findings])
+        return Decision(verdict, record, best, join, changed, [*best.findings, *reasons_to_keep, *findings])
 
     def _verdict(
-        self, document: Document, match: Match, before: Match, changes: Sequence[Change], *, is_kept: bool
+        self, document: Document, match: Match, earlier: Match, changes: Sequence[Change], *, is_kept: bool
     ) -> tuple[Verdict, list[Finding]]:
         """Return the verdict on a document, and why.
 
-        An update is told from ``before``: the version of its page that the document changes, or else its match.
-        ``is_kept`` says that it adds something.
+        An update is told from ``earlier``: the version of its page that the document changes, or else its match.
+        ``is_kept`` says that a copy is not dropped, because it says more than that version.
         """
         pair = match.pair
         if not pair.is_seen or (pair.new.is_boilerplate and not pair.same_text):
             return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
         # Without NEARDUP_KEEP_UPDATES a rewritten page is an update only if its text is too unlike for a copy.
-        may_be_update = self.policy.keep_updates or before.pair.likeness.score < self.policy.preset.threshold
+        may_be_update = self.policy.keep_updates or earlier.pair.likeness.score < self.policy.preset.threshold
         kind: Kind | None = None
         findings = list[Finding]()
         would_drop = False
         if match.related:
             status: Status = "related"
             kind = "translation" if pair.is_translation else None
-        elif any(change.is_figure for change in changes) or (may_be_update and before.pair.is_rewritten):
+        elif any(change.is_figure for change in changes) or (may_be_update and earlier.pair.is_rewritten):
             status = "update"
             if changes:
                 findings = [Finding(True, (f"changed: {'; '.join(change.line for change in changes)}",))]
@@ -164,7 +170,7 @@ class Judge:
             would_drop=would_drop,
             story=match.story,
             changes=tuple(change.line for change in changes),
-            news=news_of_notice(document, before) if status == "update" else (),
+            news=news_of_notice(document, earlier) if status == "update" else (),
             id=document.id,
         )
         return verdict, findings
@@ -177,32 +183,36 @@ class Judge:
             self.policy.drop_share,
             "NEARDUP_DROP_SHARE",
         )
-        findings = [too_low(held)]
-        if not held.is_reached or self.policy.keeps(source):
-            return False, findings
         trace = Trace()
-        return not trace.applies(NOT_DROPPED, match.pair), findings + trace.findings
+        trace.findings.append(too_low(held))
+        may_drop = held.is_reached and not self.policy.keeps(source)
+        return may_drop and not trace.applies(NOT_DROPPED, match.pair), trace.findings
 
 
 def _choose(seen: Sequence[Match]) -> Match | None:
-    """Return the best match. A wall is passed over for the same text under the same title, here or elsewhere."""
+    """Return the best match. It is no wall if the same text is also known under the document's own title.
+
+    A wall is a text that its source prints under unlike titles, see ``Pair.is_wall``.
+    """
     best = best_match(seen)
     if best is None or not best.pair.is_wall:
         return best
-    copies = (each for each in seen if each.pair.same_text and not each.pair.is_wall)
-    return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or best
+    copies = (match for match in seen if match.pair.same_text and not match.pair.is_wall)
+    return best_match(copy for copy in copies if copy.pair.title_overlap >= SAME_TITLES) or best
 
 
 def _changed_version(best: Match, versions: Sequence[Match]) -> Match | None:
-    """Return the version at the document's url whose text differs: a newer one, if the page has had its text before.
+    """Return the best version at the document's url whose text differs, None if there is none.
 
-    Texts that came together may be entries of a feed that share a link.
+    If the best match is of the page itself, there is one only if the page changed and was changed back: the best match
+    has the document's text, and the other version came later. Texts that came together do not count: they may be
+    entries of a feed that share a link.
     """
     if best.pair.same_page:
         versions = [
-            each
-            for each in versions
-            if best.pair.same_text and each.pair.old.counted_at - best.pair.old.counted_at >= TOGETHER
+            match
+            for match in versions
+            if best.pair.same_text and match.pair.old.counted_at - best.pair.old.counted_at >= TOGETHER
         ]
     return best_match(each for each in versions if each.pair.is_seen and each.pair.same_url and not each.pair.same_text)
 
@@ -216,47 +226,56 @@ def _alone(document: Document, new: Record, story: str = "") -> Verdict:
 
 
 def _kind(pair: Pair) -> tuple[Kind, list[Finding]]:
-    """Return the kind of a duplicate, and the measures that tell it."""
+    """Return the kind of a duplicate, and the measures that tell it.
+
+    The measures are those of *near*. If one of them is too low, one text is a part of the other: *abridged* if the new
+    text is the shorter one, else *extended*.
+    """
     if pair.same_page and not pair.is_rewritten:
         return "revisit", []
     if pair.same_text:
         return "exact", []
+    # With resemblance shared / union and containment shared / smaller, this is smaller / union.
     ratio = pair.containment and pair.resemblance / pair.containment
-    facts = [Measured("resemblance divided by containment", ratio, _NEAR_SIZE)] if ratio else []
-    if ratio >= _NEAR_SIZE and pair.containment >= 0.9:
-        size = 1 / (1 / ratio - 1 + pair.containment)
-        facts.append(Measured("size of the smaller text, as a share of the larger", size, 0.9))
-    findings = [Finding(False, tuple(facts))]
-    if all(each.is_reached for each in facts):
+    measures = [Measured("resemblance divided by containment", ratio, _NEAR_SIZE)] if ratio else []
+    if ratio >= _NEAR_SIZE and pair.containment >= _NEARLY_ALL:
+        size = 1 / (1 / ratio - 1 + pair.containment)  # smaller / larger, for larger = union - smaller + shared
+        measures.append(Measured("size of the smaller text, as a share of the larger", size, _NEARLY_ALL))
+    findings = [Finding(False, tuple(measures))]
+    if all(measured.is_reached for measured in measures):
         return "near", findings
     # The containment is the share of the smaller text that the larger one holds.
     return ("abridged" if pair.share >= pair.containment else "extended"), findings
 
 
-def _with_holder(document: Document, new: Record, pairs: Iterable[Pair], policy: Policy) -> Record:
-    """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
+def _with_text_holder(document: Document, new: Record, pairs: Iterable[Pair], policy: Policy) -> Record:
+    """Return the record of a document. Its text is kept once, by the newest candidate that has the same one.
+
+    An older holder than ``longest_hold`` allows would lose the text before this record does.
+    """
     if new.text_at == NO_TEXT:
         return new
     second = seconds_of(bytes.fromhex(document.id))
-    equal = (pair.key for pair in pairs if pair.same_content and pair.old.text_at == pair.key)
-    holders = [key for key in equal if abs(seconds_of(key) - second) <= longest_hold(policy.window)]
+    may_hold = (pair.key for pair in pairs if pair.same_content and pair.old.text_at == pair.key)
+    holders = [key for key in may_hold if abs(seconds_of(key) - second) <= longest_hold(policy.window)]
     return replace(new, text_at=max(holders)) if holders else new
 
 
 def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
-    Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
+    Later documents are compared with ``first_topic``, the topic of the story's first document. It is ``NO_TOPIC`` if
+    that is not known, or if the document is a bridge: then nobody joins the story through it.
     """
     pair = match.pair
     old = pair.old
-    # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = match.related and pair.two_languages and not match.is_by_text
+    # Topics of two languages share no terms. So later documents are compared with the first one of their language.
+    is_first_of_language = match.related and pair.two_languages and not match.is_by_text
     first_topic = old.first_topic or old.topic
-    is_part = match.related or pair.resemblance < SAME_ARTICLE
-    if is_first:
+    shares_a_part = match.related or pair.resemblance < SAME_ARTICLE
+    if is_first_of_language:
         first_topic = b""
-    elif is_bridge or (is_part and not first_topic):
+    elif is_bridge or (shares_a_part and not first_topic):
         first_topic = NO_TOPIC
     record = replace(record, first_topic=first_topic, story=old.story, match=pair.key)
     if match.related or not pair.is_seen:
@@ -275,9 +294,9 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
     if policy.drops and old.life == DELIVERED:  # its match is delivered, so nobody has to ask for it
         copy = replace(copy, life=DELIVERED)
     elif policy.drops and copy.life != DELIVERED:
-        # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        is_again = pair.same_page and pair.same_text and old.is_dropped
-        copy = replace(copy, life=copy.life | IS_DROPPED, match=old.match if is_again else pair.key)
+        # A page that is crawled again and again links to the document that is kept: chains do not grow.
+        is_dropped_again = pair.same_page and pair.same_text and old.is_dropped
+        copy = replace(copy, life=copy.life | IS_DROPPED, match=old.match if is_dropped_again else pair.key)
     return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))
 
 
@@ -285,13 +304,14 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
     """Return at most ``MOST_LOOKS`` pairs by the hash of the candidate's text, the best first.
 
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
-    the new document, only another text of its own page is chosen, and only a newer one if the page had that very text.
+    the new document, only another text of its own page is chosen, which the new one may replace. If the page itself had
+    the very text, that other text must be newer.
     """
     alike = [pair for pair in pairs if pair.may_be_copy]
     equal = [pair for pair in alike if pair.same_content and pair.is_seen]
     if equal:
-        newest = max((pair.key for pair in equal if pair.same_page), default=b"")
-        alike = [pair for pair in alike if pair.same_page and not pair.same_text and pair.key > newest]
+        last_of_page = max((pair.key for pair in equal if pair.same_page), default=b"")  # keys begin with the time
+        alike = [pair for pair in alike if pair.same_page and not pair.same_text and pair.key > last_of_page]
     by_content = dict[bytes, Pair]()
     # The best first, as ``Match.rank`` sorts copies.
     alike.sort(
@@ -304,19 +324,22 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
     )
     for pair in alike:
         by_content.setdefault(pair.old.content_hash, pair)
-    return dict([*by_content.items()][:MOST_LOOKS])
+    return dict(list(by_content.items())[:MOST_LOOKS])
 
 
 def with_second_look(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:
-    """Return the pairs with what a second look brings. Candidates with equal texts get it together."""
+    """Return the pairs, with their texts if they were chosen. A chosen text is that of all candidates that are equal.
+
+    A pair that may be a copy and was not chosen is marked: it is no copy, because others are more alike.
+    """
     chosen = chosen_for_second_look(pairs)
     if not chosen:
         return pairs
     new_text = StoredText.of(document.title, document.text)
     looked = []
     for pair in pairs:
-        if (equal := chosen.get(pair.old.content_hash)) is not None:
-            looked.append(pair.with_texts(new_text, texts.get(equal.key), texts.get(pair.kept_key)))
+        if (with_text := chosen.get(pair.old.content_hash)) is not None:
+            looked.append(pair.with_texts(new_text, texts.get(with_text.key), texts.get(pair.kept_key)))
         elif pair.may_be_copy and not pair.same_content:
             looked.append(pair.passed_over())
         else:

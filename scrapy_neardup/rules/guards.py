@@ -28,13 +28,11 @@ TERMS_ONLY_SCORE = 0.40  # of two topics whose documents have little more than t
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
-# containment of two texts, overlap of two titles
-PHRASE = 0.03
-TITLE_WORDS = 0.26
+PHRASE = 0.03  # containment of two texts that share a phrase
+TITLE_WORDS = 0.26  # overlap of two titles that share words
 TOLD = 0.45  # of each title by the other text, if the documents share one name at most; one whole title is enough
-SAME_ARTICLE = (
-    0.6  # resemblance of two texts that tell the same, even if it is of several events, or of their beginnings
-)
+# Resemblance of two texts, or of their beginnings, that tell the same, even if it is of several events.
+SAME_ARTICLE = 0.6
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
 # PROOFS
@@ -90,23 +88,25 @@ def filled_in_again(pair: Pair) -> Finding | None:
 
     If the texts were read, a name must be in the place of another one.
     """
-    if not pair.is_other_of_source or pair.two_languages:
+    if not pair.same_source_without_tolls or pair.two_languages:
         return None
-    words = filled_in(*(each.title.decode("utf-8", "replace") for each in (pair.new, pair.old)))
-    if not words or (pair.comparison and not pair.comparison.names_another):
+    replaced = filled_in(*(record.title.decode("utf-8", "replace") for record in (pair.new, pair.old)))
+    if not replaced or (pair.comparison and not pair.comparison.names_another):
         return None
-    if all(len(word) == 1 and word.swapcase() != word for word in words) and pair.share < 0.85:
-        return applies_if(True, "two titles of one form that differ in single letters")
-    told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
+    if all(len(word) == 1 and word.swapcase() != word for word in replaced) and pair.share < 0.85:
+        return Finding(True, ("two titles of one form that differ in single letters",))
+    told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}  # of the titles that are known
     return too_low(Measured("share of a title of one form that is told", min(told, default=1.0), TOLD_OF_FORM))
 
 
 def shared_part(pair: Pair) -> Finding:
     """The texts share only a part: quotations, a background, a notice, or a short article that is in a long one.
 
-    Two articles of one source share more than that: its background, its headlines and its forms.
-    Only the beginnings are counted in the texts, and not if two equal ones were too little for a copy; the rest is
-    estimated from the sketches.
+    Two articles of one source share more than that: its background, its headlines and its forms. So copies of one
+    source must have more in common.
+
+    Only the beginnings are counted in the texts. They are not read if even two equal ones would be too little for a
+    copy. The rest is estimated from the sketches.
     """
     shares = {
         "resemblance": pair.likeness.similarity,
@@ -114,9 +114,9 @@ def shared_part(pair: Pair) -> Finding:
         "titles": pair.title_overlap,
     }
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
-    may_be_copy = _mean_share(shares | {"beginnings": 1.0}) >= least
-    if may_be_copy and (texts := pair.comparison) is not None:
-        shares["beginnings"] = texts.held_beginnings
+    most = _mean_share(shares | {"beginnings": 1.0})
+    if most >= least and (comparison := pair.comparison) is not None:
+        shares["beginnings"] = comparison.held_beginnings
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
     return too_low(f"a common part: {listed}", Measured("their weighted mean", _mean_share(shares), least))
 
@@ -208,7 +208,8 @@ def never(_: Pair) -> Finding:
 
 
 def low_topic_score(pair: Pair) -> Finding:
-    added = SAME_SOURCE_EXTRA * pair.is_other_of_source - TOLL_LESS * min(2, pair.tolls.equal + pair.tolls.is_risen)
+    added = SAME_SOURCE_EXTRA * pair.same_source_without_tolls
+    added -= TOLL_LESS * min(2, pair.tolls.equal + pair.tolls.is_risen)
     measured = _raised(
         "score of the topics", pair.topic_score, pair.policy.preset.topic_threshold, "topic_threshold", added
     )
@@ -232,9 +233,10 @@ def only_terms_in_common(pair: Pair) -> Finding | None:
     new, old = pair.new.names, pair.old.names
     names = len(shared_terms(new, old))
     told = {*told_titles(pair.new.topic, pair.old.topic)} - {UNKNOWN_COVERAGE}
-    tell_titles = names > 1 or bool(tolls_in(new) or tolls_in(old)) or min(told, default=1) >= TOLD or 1 in told
+    tell_titles = min(told, default=1) >= TOLD or 1 in told
+    have_subject = names > 1 or bool(tolls_in(new) or tolls_in(old)) or tell_titles
     share_words = pair.likeness.containment >= PHRASE or pair.title_overlap >= TITLE_WORDS
-    if tell_titles and share_words and (names or not (new and old)):
+    if have_subject and share_words and (names or not (new and old)):
         return None
     shared = f"names in common {names}, titles {pair.title_overlap:.2f}, containment {pair.likeness.containment:.2f}"
     return too_low(shared, Measured("score of the topics", pair.topic_score, TERMS_ONLY_SCORE))
@@ -258,7 +260,7 @@ def _to_first(pair: Pair, least: float) -> Measured:
 
 
 def _raised(what: str, value: float, bound: float, option: str, added: float) -> Measured:
-    """Return a value with a bound that is a parameter of the preset, and more if something is added to it."""
+    """Return a value whose bound is a parameter of the preset with something added: "topic_threshold + 0.15"."""
     return Measured(what, value, bound + added, f"{option} + {added:g}" if added else option)
 
 
@@ -274,7 +276,7 @@ def few_common_names(pair: Pair) -> Finding | None:
     if pair.tolls.bits >= TOLLS_OF_ONE_EVENT and pair.tolls.equal > 1:
         return too_low(common)
     least = least_cosine(new, old)
-    added = SAME_SOURCE_EXTRA * pair.is_other_of_source
+    added = SAME_SOURCE_EXTRA * pair.same_source_without_tolls
     cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
     return too_low(common, cosine)
 

@@ -25,10 +25,10 @@ class Measured(NamedTuple):
         return self.value >= self.bound
 
     def __str__(self) -> str:
-        """Return ``containment 0.448 < threshold = 0.45``, with digits enough to see the relation."""
+        """Return ``containment 0.448 < threshold = 0.45``: two digits, or as many as tell the value from its bound."""
         shown = str(self.value)
         if isinstance(self.value, float):
-            enough = (each for each in (2, 3, 4) if self.value == self.bound or round(self.value, each) != self.bound)
+            enough = (size for size in (2, 3, 4) if self.value == self.bound or round(self.value, size) != self.bound)
             shown = f"{self.value:.{next(enough, 5)}f}"
         relation = ">=" if self.is_reached else "<"
         return f"{self.what} {shown} {relation} {self.option and f'{self.option} = '}{self.bound:g}"
@@ -157,5 +157,6 @@ class Match:
 
 def best_match(matches: Iterable[Match]) -> Match | None:
     ranked = sorted(matches, key=attrgetter("rank"))
-    best = [each for each in ranked if each.rank == ranked[0].rank]
-    return min(best, key=attrgetter("nearness"), default=None)
+    # ``nearness`` reads whole texts, so it is asked only of those that share the best rank.
+    first = [match for match in ranked if match.rank == ranked[0].rank]
+    return min(first, key=attrgetter("nearness"), default=None)

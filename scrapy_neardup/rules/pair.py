@@ -61,9 +61,8 @@ class Pair:
         self.kept_text: StoredText | None = None
         self.is_passed_over = False
         self.same_text = new.text_hash == old.text_hash
-        # What is not known is all zeros.
-        # Title and text, to the last line
-        self.same_content = any(new.content_hash) and new.content_hash == old.content_hash
+        # A hash or code that is not known is all zeros. ``same_text`` ignores titles, and lines too short to compare.
+        self.same_content = any(new.content_hash) and new.content_hash == old.content_hash  # title and every line
         self.same_source = any(new.source_hash) and new.source_hash == old.source_hash
         self.same_url = any(new.url_hash) and new.url_hash == old.url_hash
         self.same_number = any(new.article_hash) and new.article_hash == old.article_hash  # of one source
@@ -160,8 +159,9 @@ class Pair:
         """Return what the new text says in the place of something else, nothing without texts."""
         if self.comparison is None or self.new_text is None or self.old_text is None or not self.policy.keep_updates:
             return ()
-        new = self._side(self.new, self.new_text)
-        return changes_between(new, self._side(self.old, self.old_text), self.comparison)
+        return changes_between(
+            self._side(self.new, self.new_text), self._side(self.old, self.old_text), self.comparison
+        )
 
     @property
     def share(self) -> float:
@@ -230,15 +230,19 @@ class Pair:
             return False
         if self.comparison is None:
             return not self.same_text and self.share < REWRITTEN_SHARE
-        # Short lines that end with no full stop are counters, clocks and the like. Of a title the figures count.
+        # If only lines too short for ``same_text`` differ, those without a full stop are counters, clocks and the like.
+        # Of a title the figures count.
         return any(
-            not self.same_text or each.has_firm_difference or each.text.endswith(SENTENCE_ENDS)
-            for each in self.comparison.differing
+            not self.same_text or sentence.has_firm_difference or sentence.text.endswith(SENTENCE_ENDS)
+            for sentence in self.comparison.differing
         )
 
     @property
     def is_wall(self) -> bool:
-        """Return whether the text stands under unlike titles of the source: then it is no article."""
+        """Return whether the source prints the text under titles without a common word: then it is no article.
+
+        So it is with "Subscribe to read on". A text that says what its title says is an article all the same.
+        """
         is_on_two_pages = self.same_text and self.same_source and not self.same_page
         return is_on_two_pages and not self.title_overlap and not self.new.tells_title
 
@@ -260,8 +264,8 @@ class Pair:
         """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        # Of German as many names are kept as of a script without capitals.
-        lacks_capitals = any(is_caseless(each.names) for each in (self.new, self.old) if each.language != b"de")
+        # A text without capitals is known by its many names. German has as many, because all its nouns have a capital.
+        lacks_capitals = any(is_caseless(record.names) for record in (self.new, self.old) if record.language != b"de")
         others = names_beside(self.tolls, self.new.names, self.old.names, lacks_capitals=lacks_capitals)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
@@ -286,7 +290,7 @@ class Pair:
         return shared_tolls(self.new.names, self.old.names)
 
     @property
-    def is_other_of_source(self) -> bool:
+    def same_source_without_tolls(self) -> bool:
         """Return whether one source printed both, and no toll shows that the new one goes on with the old one."""
         return self.same_source and not any(self.tolls)
 
