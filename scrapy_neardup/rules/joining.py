@@ -59,11 +59,11 @@ def join_of(
     url.
     """
 
-    def first(match: Match, url: str, title: str, language: str) -> Member:
+    def first_member(match: Match, url: str, title: str, language: str) -> Member:
         """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
         # Its page is not known any more, so its address stands for the section, and for the name of the publisher.
-        story = Member(
+        first = Member(
             match.story,
             url,
             title,
@@ -75,9 +75,9 @@ def join_of(
             publisher=publisher_of(source, source.partition(".")[0], ""),
         )
         if match.id != match.story:
-            return story
+            return first
         has_many = _has_many_figures(document if match.pair.same_text else match.pair.old_text, match.pair.old.size)
-        return replace(story, counted_at=match.pair.old.counted_at, has_many_figures=has_many)
+        return replace(first, counted_at=match.pair.old.counted_at, has_many_figures=has_many)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -89,7 +89,7 @@ def join_of(
     if not match.related and owner == document.source and _are_editions(document, match, verdict, source_of):
         owner = owner_of(source_of(match.original_url))
     return Join(
-        first(match, url, title, language),
+        first_member(match, url, title, language),
         Member(
             id=document.id,
             url=document.link,
@@ -112,7 +112,7 @@ def join_of(
         document=document,
         language=match.pair.new.language_code,
         sentences=_own_sentences(document, match, page),
-        also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
+        also=first_member(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
 
 
@@ -122,14 +122,17 @@ def _are_editions(document: Document, match: Match, verdict: Verdict, source_of:
     The path must have the number of the article: many papers make the same path of one title. Everybody can choose a
     path, so only a copy that says nothing else has its owner by it.
     """
-    path, original = (url.split("?")[0].split("/")[3:] for url in (document.link, match.original_url))
-    if verdict.status == "duplicate" and path == original and _NUMBER.search("/".join(path)):
+    path, path_of_original = (url.split("?")[0].split("/")[3:] for url in (document.link, match.original_url))
+    if verdict.status == "duplicate" and path == path_of_original and _NUMBER.search("/".join(path)):
         return True
     return document.source.partition(".")[0] == source_of(match.original_url).partition(".")[0]
 
 
 def _own_sentences(document: Document, match: Match, page: Match | None) -> tuple[str, ...]:
-    """Return the sentences that may be news. Nobody knows which are in a report in another language."""
+    """Return the sentences that may be news: those that neither the match nor the earlier version of the page holds.
+
+    There are none if the match is a report in another language, because sentences of two languages are not compared.
+    """
     pair = match.pair
     if pair.same_text or (match.related and pair.old.language_code != pair.new.language_code):
         return ()
@@ -155,8 +158,8 @@ def _has_many_figures(read: Document | StoredText | None, size: int) -> bool:
     if read is None or 100 * len(re.findall(r"\d+", read.text)) <= most:
         return False
     figures = figures_of(read.title, read.text)
-    names = sum(each.kind == SILENT for each in figures)
-    return not any(each.is_grave for each in figures) and 100 * len(figures) > most and 2 * names <= len(figures)
+    are_names = 2 * sum(figure.kind == SILENT for figure in figures) > len(figures)
+    return 100 * len(figures) > most and not are_names and not any(figure.is_grave for figure in figures)
 
 
 def _is_coverage(match: Match) -> bool:
@@ -181,7 +184,7 @@ def _shared(match: Match, document: Document) -> tuple[str, ...]:
 
 
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
-    """Return the best match that is in another story, if that is one with the story of the match."""
+    """Return the best match that is in another story, None if the document does not show that the stories are one."""
     other = best_match(each for each in alive if each.pair.old.story != match.pair.old.story)
     if other and (_tell_one_toll(match.pair, other.pair) or _unites(match.pair, other.pair, alive)):
         return other
@@ -195,30 +198,35 @@ def is_bridge(match: Match, alive: Sequence[Match]) -> bool:
     """
     if not match.is_by_text:
         return False
-    first = first_topic(match.pair.old)
-    others = (each.pair.old for each in alive if each.is_by_text and each.pair.old.story != match.pair.old.story)
-    return any(topic_cosine(first, first_topic(each)) < FIRST_COSINE_IF_STRONG for each in others)
+    topic = first_topic(match.pair.old)
+    of_other_stories = (
+        other.pair.old for other in alive if other.is_by_text and other.pair.old.story != match.pair.old.story
+    )
+    return any(topic_cosine(topic, first_topic(other)) < FIRST_COSINE_IF_STRONG for other in of_other_stories)
 
 
 def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, Record]]:
-    """Return how the first document of a story, and its copies, change because a document shares only a part with it.
+    """Return the records that change because a document shares only a part of its text with the story's first document.
 
-    The first document may tell of several events. From now on its story is about that part: whoever shares another part
-    joins nobody through it. This holds whatever comes first, the page or the reports of its events.
+    They are those of the first document and its copies, each as it was and as it is then. The first document may tell
+    of several events. From now on its story is about that part: whoever shares another part joins nobody through it.
+    This holds whatever comes first, the page or the reports of its events.
     """
-    first = next((each for each in alive if each.id == each.story == match.story), None)
+    first = next((other for other in alive if other.id == other.story == match.story), None)
     topic = match.pair.new.topic or NO_TOPIC
     is_edited = topic == NO_TOPIC and match.pair.same_source  # an article of the paper, and no other report
-    if first is None or first.pair.old.first_topic or is_edited or not _is_part(match):
+    if first is None or first.pair.old.first_topic or is_edited or not _shares_a_part(match):
         return {}
-    known = (b"", first.pair.old.topic)
-    copies = (each for each in alive if each.original == first.id and each.pair.old.first_topic in known)
+    not_narrowed = (b"", first.pair.old.topic)
+    copies = (copy for copy in alive if copy.original == first.id and copy.pair.old.first_topic in not_narrowed)
     return {
-        each.pair.key: (each.pair.old, replace(each.pair.old, first_topic=topic)) for each in copies if _is_part(each)
+        copy.pair.key: (copy.pair.old, replace(copy.pair.old, first_topic=topic))
+        for copy in copies
+        if _shares_a_part(copy)
     }
 
 
-def _is_part(match: Match) -> bool:
+def _shares_a_part(match: Match) -> bool:
     """Return whether a new document shares only a part of its text with a document of another page."""
     return match.is_by_text and match.pair.resemblance < SAME_ARTICLE and not match.pair.same_page
 
@@ -232,8 +240,9 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     stands for the members, which share no terms with it. Names alone join no stories: one page that lists the names of
     two events would.
     """
+    # The far story is the one in another language, or else that of the match, which the document joins anyway. It must
+    # join the near story by its topic, with a higher score than it needs to.
     near, far = (match, other) if other.two_languages else (other, match)
-    # The document must join the near story by its topic, and score more than it needs to.
     least_score = near.policy.preset.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
     if near.topic_score < least_score or any_applies(NEWS.not_by_topic, near):
         return False
@@ -241,14 +250,14 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     pairs = list(itertools.product(members, _members(far, alive)))
     cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if match.new.vector else FIRST_COSINE)
-    if are_firsts_alike and _mean_of([cosine_of(one.vector, each.vector) for one, each in pairs]) >= UNITING_VECTORS:
+    if are_firsts_alike and _mean_of([cosine_of(one.vector, two.vector) for one, two in pairs]) >= UNITING_VECTORS:
         return True
     if far.two_languages:
         if far is other and not _tell_one_event(far, members):
             return False
-        pairs = [(match.new, each) for each in members]
-    is_alike = _mean_of([topic_cosine(one.topic, each.topic) for one, each in pairs]) >= UNITING_COSINE
-    return is_alike and (are_firsts_alike or far.two_languages)
+        pairs = [(match.new, member) for member in members]
+    are_members_alike = _mean_of([topic_cosine(one.topic, two.topic) for one, two in pairs]) >= UNITING_COSINE
+    return are_members_alike and (are_firsts_alike or far.two_languages)
 
 
 def _tell_one_event(far: Pair, members: Sequence[Record]) -> bool:
@@ -263,11 +272,11 @@ def _tell_one_toll(match: Pair, other: Pair) -> bool:
     In one language other reports of one form have equal tolls too.
     """
     tolls = (match.tolls, other.tolls)
-    if not all(map(any, tolls)) or not (match.two_languages or other.two_languages):
+    if not (any(match.tolls) and any(other.tolls) and (match.two_languages or other.two_languages)):
         return False
-    if max(each.bits for each in tolls) >= TOLLS_OF_ONE_EVENT:
+    if max(shared.bits for shared in tolls) >= TOLLS_OF_ONE_EVENT:
         return True
-    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
+    return all(shared.equal for shared in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
 
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:

@@ -16,15 +16,13 @@ from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import Toll
 from scrapy_neardup.story import Ledger, PrintedFigure
 
-LEAST_SUPPORT = 2
-MOST_SUPPORT = 6
-SUPPORT_SHARE = 1 / 3
+LEAST_SUPPORT = 2  # sources that print a figure
 
 # How many values of a kind are kept of one owner: the newest, and the one before, to which "two more" are added.
 MOST_OF_OWNER = 2
 
+# How many printed figures a ledger keeps: the newest. And how many states: also the last one of each kind.
 MOST_PRINTED = 240
-# How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind.
 MOST_STATES = 64
 
 _RISING = (FigureKind.DEAD, FigureKind.INJURED)  # numbers that do not fall
@@ -37,7 +35,7 @@ def sources_needed(sources: int) -> int:
     ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
     Six are always enough, because fewer can raise an event of their own anyway.
     """
-    return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
+    return min(6, max(LEAST_SUPPORT, math.ceil(sources / 3)))
 
 
 def note(ledger: Ledger, tolls: Sequence[Toll], owner: bytes, document: bytes, time: int) -> None:
@@ -52,22 +50,29 @@ def note(ledger: Ledger, tolls: Sequence[Toll], owner: bytes, document: bytes, t
 
 
 def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> None:
-    """Note what a document prints of one kind, unless its owner has said the same before."""
-    own = [each for each in ledger.printed if each.owner == blank.owner and each.kind == blank.kind]
-    earlier = max(
-        (each for each in own if each.time <= blank.time and each.document != blank.document), key=_order, default=None
-    )
+    """Note what a document prints of one kind, unless its owner has said the same before.
+
+    ``blank`` is the entry to note, still without its value.
+    """
+    of_owner = [each for each in ledger.printed if each.owner == blank.owner and each.kind == blank.kind]
+    before = (each for each in of_owner if each.time <= blank.time and each.document != blank.document)
+    earlier = max(before, key=_order, default=None)
     new = _printed(tolls, earlier, blank)
     is_repeated = earlier is not None and new is not None and new.value == earlier.value
-    if new is not None and new not in own and (new.is_correction or not is_repeated):
-        dropped = sorted((*own, new), key=_order)[:-MOST_OF_OWNER]
+    if new is not None and new not in of_owner and (new.is_correction or not is_repeated):
+        dropped = sorted((*of_owner, new), key=_order)[:-MOST_OF_OWNER]
         ledger.printed = [each for each in (*ledger.printed, new) if each not in dropped]
 
 
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
-    """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
+    """Return the value that a document gives a kind, None if it only adds to a value that nobody knows.
+
+    It is the total that the document prints: "12 dead". If there is none, or if the total is the one that its owner
+    printed ``earlier``, what the document adds is added to the earlier value: "two more have died".
+    """
     total = _total(tolls)
-    more = min((each for each in tolls if each.is_increment), key=lambda each: each.is_first, default=None)
+    # Rather "two more" than "a first death", which only adds to 0.
+    more = min((toll for toll in tolls if toll.is_increment), key=lambda toll: toll.is_first, default=None)
     if total is not None:
         high = None if total.high is None else float(total.high)
         new = blank._replace(
@@ -83,11 +88,11 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
 
 def _total(tolls: Sequence[Toll]) -> Toll | None:
     """Return the first value that adds to none, or one that says it better."""
-    totals = [each for each in tolls if not each.is_increment]
+    totals = [toll for toll in tolls if not toll.is_increment]
     first = next(iter(totals), None)
     if first is None or first.kind is FigureKind.SCORE:
         return first
-    better = next((each for each in totals if _says_better(each, first)), first)
+    better = next((toll for toll in totals if _says_better(toll, first)), first)
     if first.high is None and better.low == first.low:  # "at least 12" says more than "12"
         return first
     return better
@@ -135,23 +140,24 @@ def supporters_of(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
 def against(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
     """Return what owners print that contradicts a state since somebody printed it, by time.
 
-    "At least 4" does not contradict 12. Who printed another value before that has not been read since.
+    "At least 4" does not contradict 12. An owner that printed another value before that, and none since, may not know
+    the state.
     """
     low, high = _span(state)
     supporters = {each.owner: each.time for each in supporters_of(ledger, state)}
     since = min(supporters.values(), default=state.time)
-    later = [each for each in newest_of_owners(ledger, state.kind) if each.time > since]
-    spans = [(each, *_span(each)) for each in later if each.owner not in supporters]
-    return [each for each, least, most in spans if state.kind == FigureKind.SCORE or least > high or most < low]
+    newest = newest_of_owners(ledger, state.kind)
+    others = [(each, *_span(each)) for each in newest if each.time > since and each.owner not in supporters]
+    return [each for each, least, most in others if state.kind == FigureKind.SCORE or least > high or most < low]
 
 
 def newest_of_owners(ledger: Ledger, kind: int) -> list[PrintedFigure]:
     """Return the newest value that each owner prints, under the time when it first did, by time."""
     current: dict[bytes, PrintedFigure] = {}
-    for each in (each for each in ledger.printed if each.kind == kind):
-        known = current.get(each.owner)
-        if known is None or known.value != each.value or each.is_correction:
-            current[each.owner] = each
+    for printed in [each for each in ledger.printed if each.kind == kind]:
+        known = current.get(printed.owner)
+        if known is None or known.value != printed.value or printed.is_correction:
+            current[printed.owner] = printed
     return sorted(current.values(), key=_order)
 
 
@@ -162,17 +168,14 @@ def _counted(ledger: Ledger, kind: int) -> list[PrintedFigure]:
     newest number is the greater one.
     """
     newest = {each.owner: each for each in newest_of_owners(ledger, kind)}
-    current = {each.value for each in newest.values()}
-    earlier = {
+    current_values = {each.value for each in newest.values()}
+    greater = {
         (each.owner, each.value): each
-        for each in reversed(ledger.printed)
-        if each.kind == kind
-        and kind in _RISING
-        and each.value in current
-        and not newest[each.owner].is_correction
-        and each.low > newest[each.owner].low
+        for each in reversed(ledger.printed)  # so the first time that an owner printed a value is kept
+        if kind in _RISING and each.kind == kind and each.value in current_values
+        if each.low > newest[each.owner].low and not newest[each.owner].is_correction
     }
-    return sorted((*newest.values(), *earlier.values()), key=_order)
+    return sorted((*newest.values(), *greater.values()), key=_order)
 
 
 def _order(printed: PrintedFigure) -> tuple[int, float]:
@@ -189,14 +192,15 @@ def _span(printed: PrintedFigure) -> tuple[float, float]:
 
 def _next_state(state: PrintedFigure | None, current: Sequence[PrintedFigure], needed: int) -> PrintedFigure | None:
     """Return the newest value that enough owners print, of those that may follow the state."""
-    owners: defaultdict[tuple[float, float], list[PrintedFigure]] = defaultdict(list)
+    prints_of: defaultdict[tuple[float, float], list[PrintedFigure]] = defaultdict(list)
     for each in current:
-        owners[each.value].append(each)
-    enough = [each for each in owners.values() if len(each) >= needed]
-    all_owners = len({each.owner for each in current})
-    for found in sorted(enough, key=lambda found: (-found[needed - 1].time, -found[0].low)):
+        prints_of[each.value].append(each)
+    enough = [prints for prints in prints_of.values() if len(prints) >= needed]
+    owners = len({each.owner for each in current})
+    # A value is as new as the print by which it had enough owners. Of two as new ones the greater comes first.
+    for prints in sorted(enough, key=lambda prints: (-prints[needed - 1].time, -prints[0].low)):
         # A number of people does not fall by a few late reprints.
-        is_fall = state is not None and state.kind < FigureKind.HOMES and found[0].low < state.low
-        if not is_fall or 2 * len(found) > all_owners or any(each.is_correction for each in found):
-            return found[0]
+        is_fall = state is not None and state.kind < FigureKind.HOMES and prints[0].low < state.low
+        if not is_fall or 2 * len(prints) > owners or any(each.is_correction for each in prints):
+            return prints[0]
     return state

@@ -99,7 +99,6 @@ def count_join(
         return []
     is_again = join.earlier_of_page in members or join.earlier_of_page in known
     to_keep = [] if counters.joined else begin_story(counters, ledger, join.first, first_text)
-    key = bytes.fromhex(member.id)
     counters.joined += 1
     counters.last = max(counters.last, member.seen_at)
     is_counted = join.is_coverage and not is_again
@@ -112,7 +111,8 @@ def count_join(
         _note_lead(counters, join, join.document, is_counted=is_counted)
     is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
-        to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
+        packed = pack_member(replace(member, is_counted=is_counted, number=counters.joined))
+        to_keep.append((bytes.fromhex(member.id), packed))
     return to_keep
 
 
@@ -148,12 +148,13 @@ def unite(
     key. An event that runs in one of the two stories goes on.
     """
     key_stays, key_moves = keys
+    # Items by their document keys: an item may be in both stories.
     own_items, more_items = (
-        {entry[4:]: entry for entry in split(each.items_seen, ITEM_BYTES)} for each in (stays, moves)
+        {entry[4:]: entry for entry in split(counters.items_seen, ITEM_BYTES)} for counters in (stays, moves)
     )
     is_open = stays.is_open or moves.is_open
-    before = stays.joined
-    owners = {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
+    joined_before = stays.joined
+    owners_before = {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
     stays.joined += moves.joined
     stays.items += moves.items - len(own_items.keys() & more_items)
     stays.copies += moves.copies
@@ -171,13 +172,14 @@ def unite(
         # What both stories told before they ended is nothing new.
         signalled = Extent(*map(max, signalled, Extent(0, 0, ledgers[0].changed, stays.developments)))
     stays.signalled = pack_extent(signalled)
+    # The terms of the first lead stay in front, two bytes each; the newest of all others follow.
     stays.leads = stays.leads[: 2 * _FIRST_TERMS] + (moves.leads + stays.leads[2 * _FIRST_TERMS :])[-2 * _MOST_TERMS :]
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
-        (bytes.fromhex(member.id), pack_member(replace(member, number=before + member.number)))
+        (bytes.fromhex(member.id), pack_member(replace(member, number=joined_before + member.number)))
         for member in moving
-        if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member.owner) not in owners
+        if joined_before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member.owner) not in owners_before
     ]
 
 
@@ -192,8 +194,7 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
         language = language.upper()
     counters.items += 1
     counters.copies += member.status == "duplicate"
-    item = second + bytes.fromhex(member.id)
-    counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
+    counters.items_seen = (counters.items_seen + second + bytes.fromhex(member.id))[-MOST_ITEM_TIMES * ITEM_BYTES :]
     return owner != NO_OWNER and _note_source(
         counters,
         owner + second + packed_code(language) + packed_code(country_of(member.source)) + owner_hash(member.publisher),
@@ -201,14 +202,18 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
 
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
-    """Note an item of an owner, as an entry of ``sources``. Return whether owner and publisher are new to the story."""
-    sources = {entry: {entry[:4], entry[12:]} - {NO_OWNER} for entry in split(counters.sources, SOURCE_BYTES)}
-    names = {source[:4], source[12:]} - {NO_OWNER}
-    known = next((entry for entry, its_names in sources.items() if names & its_names), None)
-    if known is None and len(sources) >= MOST_SOURCES:
+    """Note an item of an owner, as an entry of ``sources``. Return whether owner and publisher are new to the story.
+
+    An entry has the owner in ``[:4]``, the second of its first item in ``[4:8]``, language and country in ``[8:12]``,
+    and the publisher in ``[12:]``. An earlier item of a known owner moves the entry back in time.
+    """
+    names_by_entry = {entry: {entry[:4], entry[12:]} - {NO_OWNER} for entry in split(counters.sources, SOURCE_BYTES)}
+    own_names = {source[:4], source[12:]} - {NO_OWNER}
+    known = next((entry for entry, names in names_by_entry.items() if own_names & names), None)
+    if known is None and len(names_by_entry) >= MOST_SOURCES:
         return False
     if known is None or source[4:8] < known[4:8]:
-        earlier = (entry[:4] + source[4:12] + entry[12:] if entry == known else entry for entry in sources)
+        earlier = (entry[:4] + source[4:12] + entry[12:] if entry == known else entry for entry in names_by_entry)
         counters.sources = b"".join((*earlier, source if known is None else b""))
     return known is None
 
@@ -222,13 +227,13 @@ def _note_figures(
         return
     tolls = tolls_of(text.title, text.text, member.language)
     note(ledger, tolls, owner, bytes.fromhex(member.id), time)
-    begins = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
-    harmed = [each for each in tolls if each.kind in PEOPLE_HARMED]
-    # "100 people feared dead" begins with harm, if a number of people is told below
-    fears = harm_of_head(text.title, "", member.language) if harmed else []
-    if any(kind in PEOPLE_HARMED and not _is_told_before(value, text.title) for kind, value in fears) or any(
-        each.text[:_OPENING] in begins and not _is_told_before(int(each.low), each.text) for each in harmed
-    ):
+    beginning = f"{text.title}\n{text.text.removeprefix(text.title)[:_BEGINNING]}"  # many pages print the title again
+    harmed = [toll for toll in tolls if toll.kind in PEOPLE_HARMED]
+    told = [(int(toll.low), toll.text) for toll in harmed if toll.text[:_OPENING] in beginning]
+    if harmed:  # "100 people feared dead" is no toll, but begins with harm if a number of people is told below
+        fears = harm_of_head(text.title, "", member.language)
+        told += [(value, text.title) for kind, value in fears if kind in PEOPLE_HARMED]
+    if not all(_is_told_before(value, sentence) for value, sentence in told):
         counters.levels |= HARM
 
 
@@ -240,38 +245,41 @@ def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counte
     """Note what a document tells in title and first lines. Count a development if enough owners tell it.
 
     In the first minutes, and in other languages than the commonest, all tell the same news in other terms.
+
+    What an owner tells that no lead has told waits in ``telling``: an entry has a second in ``[:4]``, the owner in
+    ``[4:8]`` and the terms in ``[8:]``. After two hours, or as a development, its terms count as told.
     """
     lead = _terms_of_lead(text, join.language)
     telling = split(counters.telling, TELLING_BYTES)
-    recent = [each for each in telling if join.time < seconds_of(each[:4]) + 2 * HOUR]
-    old = b"".join(each[8:] for each in telling if each not in recent)
+    recent = [entry for entry in telling if join.time < seconds_of(entry[:4]) + 2 * HOUR]
+    old = b"".join(entry[8:] for entry in telling if entry not in recent)
     known = dict.fromkeys(split(counters.leads + old, 2))
-    told = [each for each in lead if each not in known]
+    new = [term for term in lead if term not in known]
     is_report = (
         is_counted
         and join.member.status != "duplicate"
         and join.member.owner
         and counters.levels & (WATCH | BREAKING)
-        and len(told) >= _SHARED_TERMS
+        and len(new) >= _SHARED_TERMS
     )
     sources = read_sources(counters.sources) if is_report else ()
-    languages = Counter(each[2].lower() for each in sources).most_common(1)
-    if sources and join.time >= sources[0][0] + 40 * 60 and languages[0][0] == join.member.language:
+    commonest = Counter(language.lower() for _, _, language in sources).most_common(1)
+    if sources and join.time >= sources[0][0] + 40 * 60 and commonest[0][0] == join.member.language:
         # An entry of ``telling`` has a fixed size, so few terms are repeated.
-        recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((told * _TERMS)[:_TERMS]))
-        told = []
-        if _are_told(lead, recent):
+        recent.append(join.time.to_bytes(4, "big") + owner_hash(join.member.owner) + b"".join((new * _TERMS)[:_TERMS]))
+        new = []
+        if _tell_development(recent, lead):
             counters.developments += 1
-            told = [*split(b"".join(each[8:] for each in recent), 2)]
+            new = [*split(b"".join(entry[8:] for entry in recent), 2)]
             recent = []
     counters.telling = b"".join(recent[-(_MOST_TERMS // _TERMS) :])
-    terms = [*known, *told]
+    terms = [*known, *new]
     counters.leads = b"".join(terms[:_FIRST_TERMS] + terms[_FIRST_TERMS:][-_MOST_TERMS:])
 
 
-def _are_told(lead: list[bytes], telling: list[bytes]) -> bool:
-    tellers = Counter(term for _, term in {(each[4:8], term) for each in telling for term in split(each[8:], 2)})
-    return sum(tellers[term] >= 3 for term in lead) >= _SHARED_TERMS
+def _tell_development(telling: list[bytes], lead: list[bytes]) -> bool:
+    owners_of = Counter(term for _, term in {(each[4:8], term) for each in telling for term in split(each[8:], 2)})
+    return sum(owners_of[term] >= 3 for term in lead) >= _SHARED_TERMS
 
 
 def _terms_of_lead(text: Document | StoredText, language: str) -> list[bytes]:
