@@ -47,50 +47,54 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     changes: dict[tuple[str, str], Change] = {}
     edits: list[Change | None] = []
     names = names_of(new.text, old.text)
-    for each, replaced in _replaced_in(comparison, new, old):
-        told = [(label, *pair) for pair in replaced if (label := _label(*pair, each.text))]
-        for label, before, after in told:
-            values = _value_of(before, each.partner), _value_of(after, each.text)
+    for sentence, replaced in _replaced_in(comparison, new, old):
+        labelled = [(label, *pair) for pair in replaced if (label := _label(*pair, sentence.text))]
+        for label, before, after in labelled:
+            values = _value_of(before, sentence.partner), _value_of(after, sentence.text)
             is_toll = bool(HARMED & {before.figure.kind, after.figure.kind})
             changes.setdefault((before.token.value, after.token.value), change_of(label, *values, is_toll=is_toll))
-        if not told:
-            edits.append(edit_of(each, new.language, names))
+        if not labelled:
+            edits.append(edit_of(sentence, new.language, names))
     for kind, known, newest in _newest_tolls(new, old):
         changes.setdefault((known, newest), change_of(LABELS[kind], known, newest, is_toll=kind in HARMED))
-    told_edits = [each for each in edits if each and (each.is_figure or edits.count(each) == len(edits))]
-    return tuple({each.line: each for each in (*changes.values(), *told_edits)}.values())
+    # A name counts only if all reworded sentences have this one edit.
+    told_edits = [edit for edit in edits if edit and (edit.is_figure or edits.count(edit) == len(edits))]
+    return tuple({change.line: change for change in (*changes.values(), *told_edits)}.values())
 
 
 def _replaced_in(comparison: Comparison, new: Side, old: Side) -> Iterator[tuple[Sentence, list[tuple[Value, Value]]]]:
     """Yield the sentences that are reworded, each with the values in the place of others.
 
-    If the texts have little in common, sentences that are not alike may count other things. So may a headline, and the
-    sentence that is most like it, and a sentence if another one has more of its partner, and the old value. The first
-    sentences may begin with a dateline, and a line with the time of its page.
+    Two sentences may count other things, and their values are not compared,
+    - if the texts have little in common, and the sentences are not alike;
+    - if one of them is a headline, and the other one the sentence that is most like it.
+    A value replaces none if another sentence has more of its partner, and the old value, or if it is added to an
+    earlier one: "seven were arrested", "two more were arrested".
     """
     # Of a text that holds less of the other one, only like sentences are compared.
     least = 0.0 if comparison.share >= 0.3 else _ALIKE
-    repeated = {each.text for each in comparison.sentences}
-    more = _increments(new)
-    best = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
-    for number, each in enumerate(comparison.sentences):
-        is_like = each.held >= least * each.words and each.is_title == (each.partner in old.title)
-        if not is_like or not each.partner or each.partner in repeated:
+    new_sentences = {each.text for each in comparison.sentences}
+    added = _added_figures(new)
+    closest = {each.partner: each for each in sorted(comparison.sentences, key=attrgetter("held"))}
+    for number, sentence in enumerate(comparison.sentences):
+        is_like = sentence.held >= least * sentence.words and sentence.is_title == (sentence.partner in old.title)
+        if not is_like or not sentence.partner or sentence.partner in new_sentences:
             continue
-        may_have_date = number < HEAD or not each.text.endswith(SENTENCE_ENDS)
-        told = _replaced(each, new.language, _DATELINE * may_have_date)
-        better = best[each.partner].text
-        said = () if better == each.text else {token.text for token in tokens_of(better, new.language)}
-        yield each, [pair for pair in told if pair[0].token.text not in said and pair[1].figure not in more]
+        # The first sentences may begin with a dateline, and a line with the time of its page.
+        may_have_date = number < HEAD or not sentence.text.endswith(SENTENCE_ENDS)
+        pairs = _replaced(sentence, new.language, _DATELINE * may_have_date)
+        closer = closest[sentence.partner].text
+        held = () if closer == sentence.text else {token.text for token in tokens_of(closer, new.language)}
+        yield sentence, [(old, new) for old, new in pairs if old.token.text not in held and new.figure not in added]
 
 
-def _increments(side: Side) -> set[Figure]:
-    """Return the figures of a text that replace none: "seven were arrested", "two more were arrested"."""
+def _added_figures(side: Side) -> set[Figure]:
+    """Return the figures of a text that replace none, of whatever kind a sentence gives them."""
     return {
-        Figure(str(each.low), kind)
-        for each in tolls_of(side.title, side.text, side.language)
-        if each.is_increment
-        for kind in (each.kind, PEOPLE, 0)
+        Figure(str(toll.low), kind)
+        for toll in tolls_of(side.title, side.text, side.language)
+        if toll.is_increment
+        for kind in (toll.kind, PEOPLE, 0)
     }
 
 
@@ -100,9 +104,9 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
     The first words of a sentence may be its ``dateline``.
     """
     replaced = {(each.old, each.new): each for each in sentence.differences if each.old and each.new}
-    told = [key for key, each in replaced.items() if each.kind in TOLD and each.is_in_place]
-    names = (key for key, each in replaced.items() if each.kind == "name")
-    if not told or not all(old.startswith(new) or new.startswith(old) for old, new in names):  # "section", "sections"
+    values = [printed for printed, each in replaced.items() if each.kind in TOLD and each.is_in_place]
+    names = (printed for printed, each in replaced.items() if each.kind == "name")
+    if not values or not all(old.startswith(new) or new.startswith(old) for old, new in names):  # "section", "sections"
         return
     texts = sentence.partner, sentence.text
     sides = [tokens_of(text, language) for text in texts]
@@ -112,7 +116,7 @@ def _replaced(sentence: Sentence, language: str, dateline: int) -> Iterator[tupl
     olds, news = (values_of(*side, crosses=is_alike, dateline=dateline) for side in zip(texts, sides, strict=True))
     best = _best_pairs(olds, news)
     least = 0 if is_alike else 2  # words beside a value
-    yield from (best[key] for key in told if key in best and count_common(best[key]) >= least)
+    yield from (best[printed] for printed in values if printed in best and count_common(best[printed]) >= least)
 
 
 def _is_row(line: str, tokens: Sequence[Token], language: str) -> bool:
@@ -127,13 +131,18 @@ def _is_row(line: str, tokens: Sequence[Token], language: str) -> bool:
 
 
 def _best_pairs(olds: Sequence[Value], news: Sequence[Value]) -> dict[tuple[str, str], tuple[Value, Value]]:
-    """Return the values of two sentences that stand beside most of the same words, by how they are printed."""
-    counts = [Counter(each.token.text for each in side if each.token.kind != "time") for side in (olds, news)]
-    gone, came = counts[0] - counts[1], counts[1] - counts[0]
-    sums = [sum(map(Decimal, filter(is_plain, each.elements()))) for each in (gone, came)]
-    if gone.total() != came.total() and sums[0] == sums[1]:
+    """Return pairs of an old and a new value, by how the two are printed.
+
+    If two are printed twice, the pair is that with most words in common beside them.
+    """
+    old_counts, new_counts = (
+        Counter(each.token.text for each in side if each.token.kind != "time") for side in (olds, news)
+    )
+    gone, came = old_counts - new_counts, new_counts - old_counts
+    sum_gone, sum_came = (sum(map(Decimal, filter(is_plain, values.elements()))) for values in (gone, came))
+    if gone.total() != came.total() and sum_gone == sum_came:
         return {}  # "7 dead or hurt" -> "4 dead, 3 hurt"
-    pairs = sorted(product(olds, news), key=count_common)
+    pairs = sorted(product(olds, news), key=count_common)  # the last one of its key stays
     return {
         (old.token.printed, new.token.printed): (old, new)
         for old, new in pairs
@@ -162,10 +171,11 @@ def _words_beside(old: Value, new: Value, text: str) -> str:
     if new.token.kind in ("time", "code"):
         small = dropwhile(lambda each: each.text in WORDS["articles"], takewhile(is_small, new.before))
         return as_printed(text, [*before, *reversed([*small])] if before else behind)
-    # "lost catch, $29 billion special damages"
-    is_of_next = any(each.closes for each in new.before[:1]) and any(map(may_name, old.behind[:2] + new.behind[:2]))
-    # "boeing: 737 -> 787", "sections 21, 22 -> 27", "area 55 was shut"
-    is_next_named = any(may_name(each) or each.text in _OF for each in new.behind[:1]) or is_of_next
+    # The words behind say it in "lost catch, $29 billion special damages", because a comma is before the value.
+    is_behind_comma = any(each.closes for each in new.before[:1])
+    is_of_next = is_behind_comma and any(map(may_name, old.behind[:2] + new.behind[:2]))
+    # The words before say it in "boeing: 737 -> 787", "sections 21, 22 -> 27" and "area 55 was shut".
+    is_next_named = is_of_next or any(may_name(each) or each.text in _OF for each in new.behind[:1])
     is_name = before[-1:] == new.before[:1] and not is_next_named
     is_named_before = new.figure.kind == SILENT or is_name or any(each.kind == "number" for each in new.before[:1])
     is_told_before = is_named_before or new.token.closes or (new.unit and not is_of_next)
@@ -204,7 +214,7 @@ def _newest_tolls(new: Side, old: Side) -> Iterator[tuple[int, str, str]]:
     for kind in sorted(kinds & before.keys() & after.keys() & {each.kind for each in news}):
         known = before[kind]
         newest = after[kind]
-        # A toll grows by no more if no words around it are the same.
+        # Beyond this it is the toll of another event: no words around the two are compared.
         is_new = known < newest <= 20 * (1 + known) or (0 < newest < known and kind in corrected)
         if is_new and (kind in corrected or not _is_part(kind, str(known), str(newest), new, old)):
             yield kind, str(known), str(newest)
@@ -220,9 +230,12 @@ def _totals(tolls: Iterable[Toll]) -> dict[int, Decimal]:
 
 
 def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[Toll]) -> dict[int, Decimal]:
-    """Return the totals of a source to which its new text adds what the old one did not: "two more"."""
-    told = {(each.kind, each.low) for each in olds if each.is_increment}
-    more = {each.kind: each for each in news if each.is_increment and (each.kind, each.low) not in told}
+    """Return the totals of a source to which its new text adds what the old one did not: "two more".
+
+    "A first death" and the like add to 0 only.
+    """
+    told = {(toll.kind, toll.low) for toll in olds if toll.is_increment}
+    more = {toll.kind: toll for toll in news if toll.is_increment and (toll.kind, toll.low) not in told}
     return {
         kind: before[kind] + more[kind].low
         for kind in before.keys() & more.keys()
@@ -232,12 +245,15 @@ def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[To
 
 def _none_before(old: Side, news: Iterable[Toll]) -> dict[int, Decimal]:
     """Return 0 for each kind of which a new text tells "a first", if the old one tells none."""
-    told = {each.kind for each in figures_of(old.title, old.text, old.language)}
-    return {each.kind: Decimal(0) for each in news if each.is_first and each.kind not in told}
+    told = {figure.kind for figure in figures_of(old.title, old.text, old.language)}
+    return {toll.kind: Decimal(0) for toll in news if toll.is_first and toll.kind not in told}
 
 
 def _is_part(kind: int, known: str, newest: str, new: Side, old: Side) -> bool:
-    """Decide whether one of two tolls is a part of the other one: "14 here, 29 in all"."""
+    """Decide whether one of two tolls is a part of the other one: "14 here, 29 in all".
+
+    So it is if the old text has told the newest toll too, or if the new text begins with the known one.
+    """
     told = [each.value for each in figures_of(old.title, old.text, old.language) if each.kind == kind]
     first = [each.value for each in figures_of("", new.text[:_LONGEST_HEAD], new.language) if each.kind == kind][:1]
     return newest in told or known in first

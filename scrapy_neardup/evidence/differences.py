@@ -89,9 +89,9 @@ class Comparison:
         self._has_title = bool(new.title)
         self._cells = _cells(olds)
         self._left_out = {each.tokens for each in chain.from_iterable(lines)}
-        # First the titles, because a sentence of the text may count another thing.
-        of_titles = [each for each in align(self._read[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
-        self._aligned = of_titles + align(self._read, olds)[len(of_titles) :]
+        # The two titles are partners if they are at all alike: a sentence of the text may count another thing.
+        titles = [each for each in align(self._read[: bool(new.title)], olds[: bool(old.title)]) if each.partner]
+        self._aligned = titles + align(self._read, olds)[len(titles) :]
         self._known = BothTexts(
             new, old, {each.partner: each.text for each in sorted(self._aligned, key=attrgetter("held"))}
         )
@@ -104,9 +104,10 @@ class Comparison:
 
     def _at(self, number: int) -> Sentence:
         if number not in self._compared:
-            found = self._strict(number) if self._has_one_edit else self._compare(number, is_only=False)
-            left = (each for each in found.differences if each.new or not self._known.still_has(each.old))
-            self._compared[number] = found._replace(differences=tuple(left))
+            sentence = self._strict(number) if self._has_one_edit else self._compare(number, is_only=False)
+            # Words that are left out here, and stand elsewhere in the new text, are no difference.
+            differences = (each for each in sentence.differences if each.new or not self._known.still_has(each.old))
+            self._compared[number] = sentence._replace(differences=tuple(differences))
         return self._compared[number]
 
     def _strict(self, number: int) -> Sentence:
@@ -115,17 +116,18 @@ class Comparison:
         return self._strictly[number]
 
     def _compare(self, number: int, *, is_only: bool, reads_first: bool = False) -> Sentence:
-        each = self._aligned[number]
+        aligned = self._aligned[number]
+        text = aligned.text
         is_title = self._has_title and number == 0
         above = self._read[max(0, number - 1)]
-        cell = self._cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
-        if _is_other_cell(each.text, cell, above.text):
-            return Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),))
+        old_cell = self._cells.get(above.tokens, "") if number and aligned.words <= _LONGEST_CELL else ""
+        if _is_other_cell(text, old_cell, above.text):
+            return Sentence(text, old_cell, aligned.words, 0, (Difference("number", old_cell, text),))
         if self._read[number].tokens in self._left_out:
-            return Sentence(each.text, "", 0, 0)
-        if each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
-            return Sentence(each.text, each.partner, each.words, each.words, is_title=is_title)
-        return _compared(each, self._known, number, is_title=is_title, is_only=is_only, reads_first=reads_first)
+            return Sentence(text, "", 0, 0)
+        if aligned.is_equal and (text == aligned.partner or signs_of(text) == signs_of(aligned.partner)):
+            return Sentence(text, aligned.partner, aligned.words, aligned.words, is_title=is_title)
+        return _compared(aligned, self._known, number, is_title=is_title, is_only=is_only, reads_first=reads_first)
 
     @cached_property
     def _has_one_edit(self) -> bool:
@@ -133,14 +135,16 @@ class Comparison:
 
         Sentences that say the same also if each of their words counts are not reworded.
         """
-        reworded = (
-            each.partner
-            for number, each in enumerate(self._aligned)
+        reworded = (  # partners of sentences of the text; no more are compared than are asked for
+            aligned.partner
+            for number, aligned in enumerate(self._aligned)
             if number >= self._has_title
-            if each.partner and not each.is_equal
+            if aligned.partner and not aligned.is_equal
+            # The first place alone tells of most of them, in less time.
             if self._compare(number, is_only=True, reads_first=True).differs or self._strict(number).differs
         )
         two = sorted(islice(reworded, 2), key=len)
+        # Something moved if the shorter partner is a part of the longer one, and there is no third.
         return len(two) < 2 or (two[0] in two[1] and next(reworded, None) is None)
 
     @property
@@ -160,8 +164,7 @@ class Comparison:
     @property
     def resemblance(self) -> float:
         """Return the share of the words of both texts that both have, in [0, 1]."""
-        words = sum(each.words for each in self._lines)
-        return min(1.0, self._held / max(1, words + self.old_words - self._held))
+        return min(1.0, self._held / max(1, sum(each.words for each in self._lines) + self.old_words - self._held))
 
     @cached_property
     def held_beginnings(self) -> float:
@@ -218,9 +221,10 @@ class Comparison:
         ]
         title = self._aligned[: self._has_title]
         beginning = self._aligned[1:HEAD] if title and title[0].is_equal else title
+        # Of each sentence the words that may have been filled in, each old one with each new one.
         swaps = [(self._known.swapped(each.text, each.partner), each in beginning) for each in alike]
-        first = set().union(*(pairs for pairs, is_first in swaps if is_first))
-        return self.share >= FORM and any(sum(pair in pairs for pairs, _ in swaps) > 1 for pair in first)
+        swaps_of_beginning = set().union(*(pairs for pairs, is_beginning in swaps if is_beginning))
+        return self.share >= FORM and any(sum(pair in pairs for pairs, _ in swaps) > 1 for pair in swaps_of_beginning)
 
     @property
     def has_other_figures(self) -> bool:
@@ -285,14 +289,16 @@ def _compared(
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
         old = tokens_of(aligned.partner, known.language, known.names)
-        found = find_places(new, old, known.language, is_only=is_only, has_names=bool(known.names))
-        if found[1]:
+        places, equal, has_moved = find_places(new, old, known.language, is_only=is_only, has_names=bool(known.names))
+        if equal:
             return _partners(
                 aligned,
                 new,
                 old,
-                found,
+                places,
+                equal,
                 known,
+                has_moved=has_moved,
                 is_title=is_title,
                 may_have_dateline=number <= HEAD,  # behind headline and byline
                 reads_first=reads_first,
@@ -307,39 +313,40 @@ def _partners(
     aligned: Aligned,
     new: Sequence[Token],
     old: Sequence[Token],
-    found: tuple[list[Place], int, bool],
+    places: list[Place],
+    equal: int,
     known: BothTexts,
     *,
+    has_moved: bool,
     is_title: bool,
     may_have_dateline: bool,
     reads_first: bool,
 ) -> Sentence:
-    """Return a sentence compared with its partner. ``found`` is what ``find_places`` returns."""
-    places, equal, has_moved = found
+    """Return a sentence compared with its partner, with which it has so many ``equal`` words, see ``find_places``."""
     longest = max(len(new), len(old))
-    is_alone = _are_alone(places, equal / len(new), has_moved=has_moved)
+    is_alone = equal >= HALF * len(new) and _differ_in_one_place(places, has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
     if may_have_dateline and has_dateline(places, aligned.text, aligned.partner, known.language):
         held += len(places.pop(0).came)
-    gone, came = _count_firm(places)
-    found_at = [
+    gone, came = _count_numbers(places)
+    by_place = [
         (place, *differences_of(place, known.has, is_alone=is_alone))
         for place in (places[:1] if reads_first else places)
     ]
-    held += sum(each[-1] for each in found_at)
+    held += sum(held_there for _, _, held_there in by_place)
     are_values = is_alone or held >= IN_PLACE * len(new)
     differences = [
-        each._replace(
+        difference._replace(
             # The place is short, and the sentence has as many numbers as before, or more, but in lists.
             is_in_place=are_values
-            and max(map(len, place[:2])) <= 5  # words
+            and max(len(place.gone), len(place.came)) <= 5  # words
             and (gone <= came or all(place.numbers)),
             is_swapped=place.is_swap and equal >= FORM * longest,
             is_alone=counts_alone,
         )
-        for place, found_in_it, _ in found_at
-        for each in found_in_it
+        for place, differences_there, _ in by_place
+        for difference in differences_there
     ]
     if not differences and equal >= HALF * longest and not is_title:
         differences += _contraries(places)
@@ -381,23 +388,24 @@ def _is_partner_by_accident(
     return unknown > 0 and (is_short or is_added)
 
 
-def _are_alone(places: Sequence[Place], equal: float, *, has_moved: bool) -> bool:
-    """Return whether the sentences, of which a share is equal, differ in one place only."""
-    is_one = len(places) == 1 and not has_moved
-    return (is_one or any(each.is_only for each in places)) and equal >= HALF
+def _differ_in_one_place(places: Sequence[Place], *, has_moved: bool) -> bool:
+    return (len(places) == 1 and not has_moved) or any(place.is_only for place in places)
 
 
 def _says_same(places: Sequence[Place], equal: float, known: BothTexts) -> bool:
-    """Decide whether a title, which each paper writes anew, has other words for what the text says."""
+    """Decide whether a title, which each paper writes anew, has other words for what the old text says.
+
+    So it is if more than a few words differ, or if the old text has the new words, and they tell no harm.
+    """
     place = places[0]
     is_told = bool(place.came) and all(each.kind == "word" and known.has(each) for each in place.came)
     is_toll = any(meaning_of(each.text) for each in (*place.gone, *place.came))
     return (is_told and not is_toll) or len(places) > 1 or place.size >= SHORT or equal < NEAR
 
 
-def _count_firm(places: Sequence[Place]) -> tuple[int, int]:
-    """Return how many numbers are gone, and how many came."""
-    gone = {(each.kind, each.text) for place in places for each in place.gone}
-    came = {(each.kind, each.text) for place in places for each in place.came}
-    numbers = ("number", "quantity", "negation")
-    return sum(kind in numbers for kind, _ in gone), sum(kind in numbers for kind, _ in came)
+def _count_numbers(places: Sequence[Place]) -> tuple[int, int]:
+    """Return how many numbers are gone, and how many came. A denial counts as one: "no deaths"."""
+    kinds = ("number", "quantity", "negation")
+    gone = {(each.kind, each.text) for place in places for each in place.gone if each.kind in kinds}
+    came = {(each.kind, each.text) for place in places for each in place.came if each.kind in kinds}
+    return len(gone), len(came)

@@ -144,14 +144,14 @@ def has_dateline(places: Sequence[Place], new: str, old: str, language: str) -> 
     if not places or not places[0].is_dateline:
         return False
     words = [each.text for each in (*places[0].gone, *places[0].came)]
-    heads = _DATELINE.findall(old)
+    datelines = _DATELINE.findall(old)
     if places[0].came:
-        heads = [
-            new[: each.start()]
-            for each in _SET_APART.finditer(new[:80])
-            if each[0] != ": " or re.search(r"\w- ", new[: each.start()])
+        datelines = [
+            new[: mark.start()]
+            for mark in _SET_APART.finditer(new[:80])
+            if mark[0] != ": " or re.search(r"\w- ", new[: mark.start()])
         ]
-    return any(words == [each.text for each in tokens_of(head, language)] for head in heads)
+    return any(words == [each.text for each in tokens_of(dateline, language)] for dateline in datelines)
 
 
 def filled_in(new: str, old: str) -> list[str]:
@@ -159,10 +159,12 @@ def filled_in(new: str, old: str) -> list[str]:
 
     Half of the titles is equal, and all else stands in the place of other words.
     """
-    words, others = (tuple([each.text for each in tokens_of(title)]) for title in (new, old))
-    equal, operations = _operations(others, words)
-    is_form = 2 * equal >= max(len(words), len(others)) and all(a < b and c < d for a, b, c, d in operations)
-    return [word for a, b, c, d in operations for word in (*others[a:b], *words[c:d]) if is_form]
+    words, old_words = (tuple([each.text for each in tokens_of(title)]) for title in (new, old))
+    equal, operations = _operations(old_words, words)
+    are_replaced = all(first < end and start < stop for first, end, start, stop in operations)
+    if not are_replaced or 2 * equal < max(len(words), len(old_words)):
+        return []
+    return [word for first, end, start, stop in operations for word in (*old_words[first:end], *words[start:stop])]
 
 
 @lru_cache(16)  # a sentence may be compared strictly, and then with the others
@@ -189,9 +191,9 @@ def _places(
         came = _stayed(new, start, stop, moved)
         gone = _of_one_sentence(gone, came, is_last=(end, stop) == (len(old), len(new)))
         before = None if start == 0 or new[start - 1].closes else new[start - 1]
-        may_deny = any(each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT])
-        is_denial = is_one and may_deny
-        if came or is_inside or is_denial or is_only:  # "not" is the last word in some languages
+        # "Not" is the last word in some languages.
+        is_denial = is_one and any(each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT])
+        if came or is_inside or is_denial or is_only:
             behind = [*filter(is_unspaced, new[stop : stop + 1])]
             numbers = _numbers_beside(new, start, stop)
             places.append(Place(gone, came, before, is_only and bool(came or is_one), numbers, behind))
@@ -199,7 +201,10 @@ def _places(
 
 
 def _of_one_sentence(gone: list[Token], came: Sequence[Token], *, is_last: bool) -> list[Token]:
-    """Leave out what stands behind the words that others took the place of: the partner may be two sentences."""
+    """Return the words that are gone up to the end of their sentence, if others took their place there.
+
+    The partner may be two sentences. The second one is not compared.
+    """
     if not is_last:
         return gone
     ends = (at for at, token in enumerate(gone[: len(came) + 1], 1) if token.closes)
@@ -224,15 +229,19 @@ def _swap(
     first, last = operations[0][0], operations[-1][1]
     gone, came = old[first:last], new[first:last]
     olds, news = ([each.text for each in side] for side in (gone, came))
-    # At most six words change places.
-    found = ((a, b) for a, b in product(range(1, 7), repeat=2) if news == [*olds[-b:], *olds[a:-b], *olds[:a]])
-    a, b = next(found, (0, 0))
-    between = olds[a:-b]
+    # The old text begins with ``head`` words and ends with ``tail`` words, which changed places; six at most.
+    swaps = (
+        (head, tail)
+        for head, tail in product(range(1, 7), repeat=2)
+        if news == [*olds[-tail:], *olds[head:-tail], *olds[:head]]
+    )
+    head, tail = next(swaps, (0, 0))
+    between = olds[head:-tail]
     # Not "said Lund", "Lund said", and not "open soon", "soon open".
-    is_of_two = a > 0 and len(olds) == 2 and all(each.says for each in gone) and may_be_names
+    is_of_two = head > 0 and len(olds) == 2 and all(each.says for each in gone) and may_be_names
     if not (is_of_two or between):
         return None
-    sides = list(gone[:a]), list(came[:b])
+    sides = list(gone[:head]), list(came[:tail])
     if not is_of_two and CONJUNCTIONS.get(language, frozenset()).issuperset(between):
         sides = [], []
     is_sure = is_only or _say_something_else(sides, between)
@@ -250,9 +259,8 @@ def _say_something_else(sides: Sequence[Sequence[Token]], between: Sequence[str]
 
 
 def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:
-    sides = tokens[max(0, start - 1) : start], tokens[stop : stop + 1]
-    before, behind = (next((each for each in side if each.kind == "number"), None) for side in sides)
-    return before, behind
+    before = next((each for each in tokens[max(0, start - 1) : start] if each.kind == "number"), None)
+    return before, next((each for each in tokens[stop : stop + 1] if each.kind == "number"), None)
 
 
 def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:

@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.tokens import ONLY, QUALIFIERS, Token, is_unspaced,
 from scrapy_neardup.evidence.value_words import VALUES, are_denied, differing, said_in
 from scrapy_neardup.text.display import one_line
 
-_LONGEST = 4  # words; twice as many beside "not"
+_LONGEST_EDIT = 4  # words; twice as many beside "not"
 _LONGEST_LINE = 120  # characters of a change that is told
 _ALIKE = 0.5  # of the letters of two names
 _WITHIN = 4  # characters of a word of a script without spaces
@@ -49,8 +49,7 @@ class _Edit(NamedTuple):
 
     def sides(self, before: int = 0, behind: int = 0) -> list[Sequence[Token]]:
         """Return the words of both sentences, and so many of those around them."""
-        first = max(0, self.start - before)
-        return [side[first : len(side) - self.behind + behind] for side in (self.old, self.new)]
+        return [side[max(0, self.start - before) : len(side) - self.behind + behind] for side in (self.old, self.new)]
 
 
 def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change | None:
@@ -63,14 +62,14 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     start = begin_alike(*rows)
     edit = _Edit(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
     gone, came = edit.sides()
-    longest = _LONGEST * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
-    if max(len(gone), len(came)) > 2 * longest:  # seen at once, because each two words are compared
+    longest = _LONGEST_EDIT * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
+    if max(len(gone), len(came)) > 2 * longest:  # before each word is compared with each other one
         return None
     subjects = _subjects(edit, language)
     is_denied = _is_denied(gone, came, language)
     has_number = edit.start > 0 and edit.old[edit.start - 1].kind == "number"
     if subjects:
-        label = _label(sentence.text, edit, has_number, language)
+        label = _label(sentence.text, edit, language, has_number=has_number)
         told = edit.sides(before=has_number and all(each.kind != "unit" for each in (*gone, *came)))
     else:
         label = ""
@@ -113,15 +112,15 @@ def _is_denied(gone: Sequence[Token], came: Sequence[Token], language: str) -> b
         for side in (gone, came)
     ]  # "not only" denies nothing
     sides = [[each for each in side if not is_small(each) and each.kind != "negation"] for side in (gone, came)]
-    denied = [(a, b) for a, b in product(*sides) if are_denied(a.text, b.text, language)]
-    pairs = [*denied, *(pair for pair in product(*sides) if is_same_word(*pair))]
+    denied = [(old, new) for old, new in product(*sides) if are_denied(old.text, new.text, language)]
+    partners = [*denied, *(pair for pair in product(*sides) if is_same_word(*pair))]
     others = [
         each
         for each in chain(*sides)
-        if each not in chain.from_iterable(pairs) and each.kind not in ("quantity", "number")
+        if each not in chain.from_iterable(partners) and each.kind not in ("quantity", "number")
     ]
-    # Beside "not" a word may be gone or added, and "nobody" may be "many". "Not accepted" and "rejected" say the same.
-    return (denials[0] != denials[1]) != bool(denied) and len(others) <= 1 + bool(pairs)
+    # "Not valid" and "invalid" say the same. Beside "not" a word may be gone or added, and "nobody" may be "many".
+    return (denials[0] != denials[1]) != bool(denied) and len(others) <= 1 + bool(partners)
 
 
 def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
@@ -132,10 +131,13 @@ def _are_other_names(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     )
 
 
-def _label(text: str, edit: _Edit, before: int, language: str) -> str:
-    """Return the words before a place in its clause, or those behind it, which are asked first for a share."""
+def _label(text: str, edit: _Edit, language: str, *, has_number: bool) -> str:
+    """Return the words before a place in its clause, or those behind it, which are asked first for a share.
+
+    A number that stands before the place is left out: it is told with the change.
+    """
     _, came = edit.sides()
-    rows = [reversed(side[: edit.start - before]) for side in (edit.old, edit.new)]
+    rows = [reversed(side[: edit.start - has_number]) for side in (edit.old, edit.new)]
     ahead = [[*takewhile(lambda each: not each.closes, row)] for row in rows]
     behind = [side[len(side) - edit.behind :] for side in (edit.old, edit.new) if not came or not came[-1].closes]
     labels = [equal_words(*ahead)[::-1], equal_words(*behind) if behind else []]

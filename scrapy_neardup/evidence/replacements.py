@@ -146,9 +146,8 @@ def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
     """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
-    numbers = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
-    olds = numbers[0] or article_for_number(gone, came)
-    news = numbers[1] or article_for_number(came, gone)
+    olds = _of_kind(gone, "number", "quantity") or article_for_number(gone, came)
+    news = _of_kind(came, "number", "quantity") or article_for_number(came, gone)
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]

@@ -87,12 +87,15 @@ def values_of(text: str, tokens: Sequence[Token], *, crosses: bool, dateline: in
 
 def _clause_behind(tokens: Sequence[Token], end: int, *, is_in_brackets: bool) -> Sequence[Token]:
     """Return the words behind a value, up to the end of its clause. The bracket behind it is no end."""
-    closing = (n for n, each in enumerate(tokens[end - 1 :]) if each.closes and (n or not is_in_brackets))
-    return tokens[end : end + min(next(closing, REACH), REACH)]
+    sizes = (size for size, each in enumerate(tokens[end - 1 :]) if each.closes and (size or not is_in_brackets))
+    return tokens[end : end + min(next(sizes, REACH), REACH)]
 
 
 def _shown_at(tokens: Sequence[Token], at: int) -> tuple[int, int, list[Token], str]:
-    """Return the first token of a value, the one behind it, the tokens that are told, and the unit of a number."""
+    """Return the first token of a value, the one behind it, the tokens that are told, and the unit of a number.
+
+    Of "Rs 4,000 were" these are the places of "Rs" and "were", both words, and "Rs".
+    """
     token, end = tokens[at], at + 1
     if token.kind == "time":
         return _date_at(tokens, at)
@@ -126,6 +129,7 @@ def _bound(before: Sequence[Token]) -> Sequence[Token]:
     """Return the words before a number that bound it: "more than", "at least"."""
     near = list(takewhile(lambda each: not each.closes and (is_small(each) or _bounds(each)), reversed(before)))
     size = max((number for number, each in enumerate(near, 1) if _bounds(each)), default=0)
+    # "Least" and "most" have one more word before them: "at least".
     size += size > 0 and BOUNDS.get(near[size - 1].text, 0) > 1 and len(near) > size
     return before[len(before) - size :]
 
@@ -202,17 +206,17 @@ def _may_be_misread(old: str, new: str) -> bool:
 
     A word may be lost too: "20 million" and "20".
     """
-    digits = [DIGITS.findall(each) for each in (old, new)]
+    of_old, of_new = (DIGITS.findall(each) for each in (old, new))
     # Number words of this script are read in part.
-    is_part = any(digits) and not all(digits) and re.search("[\u0600-\u06ff]", old + new) is not None
-    is_turned = digits[0] == digits[1][::-1] and [*map(len, digits[0])] != [*map(len, digits[1])]  # not "1.2", "2.1"
-    has_same = is_turned or "".join(digits[0]) == "".join(digits[1])
-    has_lost_word = not all(map(LETTERS.search, (old, new)))
-    return is_part or (has_same and any(digits) and has_lost_word)
+    is_part = bool(of_old) != bool(of_new) and re.search("[\u0600-\u06ff]", old + new) is not None
+    is_turned = of_old == of_new[::-1] and [*map(len, of_old)] != [*map(len, of_new)]  # not "1.2", "2.1"
+    has_same_digits = is_turned or "".join(of_old) == "".join(of_new)
+    may_have_lost_word = not all(map(LETTERS.search, (old, new)))
+    return is_part or (has_same_digits and bool(of_old or of_new) and may_have_lost_word)
 
 
 def _is_other_row(old: str, new: str) -> bool:
-    """Decide the same for values that are no plain numbers: scores, ranges, codes, and words such as "dozens"."""
+    """Decide whether values that are no plain numbers differ: scores, ranges, codes, and words such as "dozens"."""
     has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old, new))
     # "Two thirds" -> "half"; "millions" is what is left of a number in words.
     is_part = is_plain(old) != is_plain(new) and has_part

@@ -38,8 +38,6 @@ _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
 _ARABIC_L = "\u0644"  # of the article, also behind "to"
 
-# shares of the longer of two spellings
-
 
 def is_spelled(word: str, token: Token) -> bool:
     """Return whether a word without its spaces is a token, or the same number in words: "twentyone" and 21."""
@@ -102,10 +100,10 @@ def _is_same_time(old: Token, new: Token) -> bool:
 
 def _are_one_name(a: str, b: str) -> bool:
     """Decide whether two names are spellings of one. Of short ones the beginning tells: not "Jan", "Jon"."""
-    consonants = skeleton(a)
-    size = 1 if len(consonants) >= 3 else max(2, len(a) - 2, len(b) - 2)
-    begin_alike = a.replace("y", "i")[:size] == b.replace("y", "i")[:size]
-    return begin_alike and consonants == skeleton(b) != "" and not differing(said_by(a), said_by(b))
+    skeleton_a = skeleton(a)
+    letters = 1 if len(skeleton_a) >= 3 else max(2, len(a) - 2, len(b) - 2)
+    have_one_beginning = a.replace("y", "i")[:letters] == b.replace("y", "i")[:letters]
+    return have_one_beginning and skeleton_a == skeleton(b) != "" and not differing(said_by(a), said_by(b))
 
 
 def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
@@ -113,15 +111,16 @@ def are_synonyms(olds: Sequence[str], news: Sequence[str]) -> bool:
 
     Each place in both rows is looked at once, so long rows take no longer than their length allows.
     """
-    reached = {(0, 0)}  # how many words of each row say the same
-    for at, other in product(range(len(olds)), range(len(news))):
-        if (at, other) in reached:
+    reached = {(0, 0)}  # so many first words of both rows say the same
+    for old, new in product(range(len(olds)), range(len(news))):
+        if (old, new) in reached:
+            old_ends, new_ends = (
+                range(at + 1, min(at + _MOST_WORDS, len(row)) + 1) for at, row in ((old, olds), (new, news))
+            )
             reached |= {
-                (at + a, other + b)
-                for a, b in product(
-                    *(range(1, min(_MOST_WORDS, left) + 1) for left in (len(olds) - at, len(news) - other))
-                )
-                if ("".join(olds[at : at + a]), "".join(news[other : other + b])) in _SYNONYMS
+                ends
+                for ends in product(old_ends, new_ends)
+                if ("".join(olds[old : ends[0]]), "".join(news[new : ends[1]])) in _SYNONYMS
             }
     return bool(olds) and (len(olds), len(news)) in reached
 
