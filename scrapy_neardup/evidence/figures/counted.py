@@ -148,15 +148,15 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
-    ahead = _behind(behind, _clause(before))
-    back = _before(before, _clause(behind))
-    is_of_next = ahead is not None and _is_of_next(behind, ahead.place)
-    if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
-        ahead = None  # "shot three, killing one"
-    if ahead and back:
+    by_behind = _by_words_behind(behind, _clause(before))
+    by_before = _by_words_before(before, _clause(behind))
+    is_of_next = by_behind is not None and _is_of_next(behind, by_behind.place)
+    if by_behind and is_of_next and behind[by_behind.place - 1].endswith(_GERUNDS):
+        by_behind = None  # "shot three, killing one"
+    if by_behind and by_before:
         # "the toll of the wreck rose to 37 missing"
-        return ahead if ahead.distance <= max(1, back.distance) and not is_of_next else back
-    return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
+        return by_behind if by_behind.distance <= max(1, by_before.distance) and not is_of_next else by_before
+    return by_behind or by_before or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
 def _counts_nothing(before: Sequence[str], behind: Sequence[str]) -> bool:
@@ -200,22 +200,22 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
-def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+def _by_words_behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+    """Return what a number counts by the words behind it. ``others`` are those before it, the nearest first."""
     found = nearest_meaning(tokens, others, slice(CLAUSE))
     if found is None:
         return None
     place, distance, meaning = found
     word = tokens[place]
     between = tokens[:place]
-    is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
-    is_active |= tokens[place + 1 : place + 2] == ["xxone"]  # "a man", see ``toll_words``
+    following = tokens[place + 1 : place + 2]  # "xxone" is "a man", see ``toll_words``
+    is_active = following == ["xxone"] or (_has("determiners", following) and not _has("to be", between))
     if is_next(word) or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
     people = sum(token in PERSONS for token in between[:2])
     if meaning.word_class == "nouns" and COMMA in between:
         return None  # "84,000 people affected, death toll rises to 16"
-    # words behind the number
-    # "4 people lost their houses", "six new measles infections"
+    # Words behind the number. Not "4 people lost their houses", but "six new measles infections".
     reach = 2 + people * (meaning.kind is not FigureKind.HOMES) + (meaning in _OF_DISEASES)
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
@@ -236,7 +236,8 @@ def _is_mention(word: str, before: Sequence[str]) -> bool:
     return is_with_article or is_behind_article or is_deed or before[-1] in WORDS["about"]
 
 
-def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+def _by_words_before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+    """Return what a number counts by the words before it, the nearest first. ``others`` are those behind it."""
     clause = tuple(takewhile(lambda token: token not in (COMMA, "("), tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
     found = nearest_meaning(clause, others, slice(-CLAUSE, None))

@@ -35,6 +35,7 @@ REACH = 16  # tokens looked at on either side; bounds the work on pages that are
 SENTENCE_ENDS = tuple(".!?\"'”’»」』)]:;。！？؟۔।።။។…")
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 SCORE = re.compile("([0-9]{1,3})-([0-9]{1,3})")
+_OF_THE = WORDS["of"] | WORDS["determiners"]
 
 
 class Figure(NamedTuple):
@@ -96,7 +97,7 @@ class Placed(NamedTuple):
 def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:
     """Return the figures, and overwrite their tokens, as ``take_numbers`` does."""
     figures: list[Placed] = []
-    claimed = 0  # behind the word that says what the figure before this one counts
+    claimed = 0  # the place behind the word that says what the figure before this one counts
     last_mark = ""
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
         before = tokens[max(0, first - REACH) : first][::-1]
@@ -105,20 +106,15 @@ def place_figures(tokens: list[str], starts: list[int], language: str) -> list[P
         if figures and not last_mark and first - figures[-1].end <= 2:  # words
             last = figures[-1].figure
             between = tokens[figures[-1].end : first]
-            are_short = max(map(len, between), default=0) < 5
-            leads_on = not between or (are_short and not WORDS["to"].isdisjoint(between))  # "from four to nine"
-            is_whole = 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE)
-            # Both count the same thing. The one that is not the newest value counts nothing.
+            # Both figures count the same thing. The one that is not the newest value counts nothing.
+            leads_on = not between or (max(map(len, between)) < 5 and not WORDS["to"].isdisjoint(between))
+            leads_to_whole = bool(between) and between[0] in WORDS["of"] and _OF_THE.issuperset(between)
+            # "The dead rose from four to nine"
             if not kind and 0 < last.kind < FigureKind.OTHER and leads_on:
                 kind = last.kind
                 figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
             # "49 of the 50 died", "two of her three children"
-            elif (
-                is_whole
-                and between
-                and between[0] in WORDS["of"]
-                and WORDS["of"].union(WORDS["determiners"]) >= {*between}
-            ):
+            elif leads_to_whole and 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE):
                 figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
                 kind = SILENT
         figures.append(Placed(Figure(short_value(value), kind), first, next_token))

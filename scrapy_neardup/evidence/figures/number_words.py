@@ -152,8 +152,8 @@ def _number_words(small: dict[str, int | Decimal], thousand: str = "", **others:
 def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tuple[str, int]:
     """Read number words: "two hundred and five" -> ("205", index behind); "" if there is no number."""
     value: int | Decimal = 0
-    room = 10**15
-    unit = 1  # of the part that was read last
+    room = 10**15  # the next number belongs to this one if it is smaller
+    unit = 1  # the scale of the part that was read last: 1,000 behind "two thousand"
     i = first
     # A scale as in "a million" or "another dozen". Without a word before it "million" has lost its number.
     is_one = tokens[i - 1] in language.articles or tokens[i - 1] in WORDS["adding ahead"]

@@ -138,7 +138,7 @@ _DATE_TIME_PHONE = re.compile(
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _IS_POINTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
-_LONGEST = 15  # digits of a number that is added to a million
+_MOST_DIGITS = 15  # digits of a number that is added to a million
 # Languages in which "1.200 million" are 1,200 million. Elsewhere it is a fraction.
 _WITH_POINTS = frozenset("ca da de el es eu gl hr id is it mk nl pt ro sl sr tr vi".split())
 
@@ -248,13 +248,13 @@ def _with_fraction(
 ) -> tuple[int, str]:
     """Return first token and value of a number and the fraction before it: "half a million", "3 quarters of a million".
 
-    ``numbers`` are those before it; the one that counts its fractions is taken.
+    ``numbers`` are those before it. If the last one counts the fractions, such as the 3 above, it is taken off.
     """
     start = next((at for at in range(first - 1, max(-1, first - 4), -1) if tokens[at] in FRACTIONS), first)
     between = tokens[start + 1 : first]
     times = FRACTIONS.get(tokens[start], Decimal(1))
-    is_one = times == Decimal("0.5") or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
-    if start == first or not is_one or any(len(each) > 2 or not each.isalpha() for each in between):
+    is_of_number = times == Decimal("0.5") or not WORDS["of"].isdisjoint(between)  # not "in the last quarter a million"
+    if start == first or not is_of_number or any(len(each) > 2 or not each.isalpha() for each in between):
         return first, value
     if numbers and numbers[-1][1] == start and numbers[-1][2].isdigit() and len(numbers[-1][2]) < 3:
         start, _, count, _ = numbers.pop()
@@ -293,7 +293,7 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
     scale = rest = 0
     if not closed:
         scale, end = _scale(tokens, first, end)
-        if core.isdigit() and len(core) <= _LONGEST:
+        if core.isdigit() and len(core) <= _MOST_DIGITS:
             rest, end = _rest(tokens, end, scale)
     mark, end = _mark(tokens, first, end, closed)
     if rest:
@@ -309,7 +309,7 @@ def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
     if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
         return 0, end
     times, behind = _scale(tokens, first, first + 1)
-    rest = int(tokens[first][:_LONGEST]) * times
+    rest = int(tokens[first][:_MOST_DIGITS]) * times
     return (rest, behind) if rest < scale else (0, end)
 
 
@@ -328,6 +328,7 @@ def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
 
 
 def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
+    """Return the mark of a number, see ``take_numbers``, and the place behind it."""
     if not closed:
         token = tokens[end]
         if token in PERCENT:

@@ -201,31 +201,27 @@ def _are_joined(words: Sequence[str], one: int, other: int) -> bool:
 
 
 def _only_figure(words: Sequence[str], placed: Sequence[Placed], one: int, other: int, end: int) -> list[Placed]:
-    """Return the number that two joined words share, which stands before or behind both of them."""
+    """Return the number that two joined words share: the one before them, "12 dead and injured", or behind them.
+
+    ``one`` and ``other`` are the places of the words, and ``end`` that of the next word that says what is counted.
+    """
     in_one_word = is_next(words[other])
     ahead = [each for each in placed if 0 <= one - each.end <= (_REACH if in_one_word else _NEAR)]
     behind = [each for each in placed if other < each.first <= min(end, other + _REACH)]
     if ahead:
-        is_shared = not behind and not in_one_word and _ends_behind(words, other, ahead[0])
-    else:  # not "dead and injured: 12 dead"
+        # The clause ends behind the words. It may go on with "in" and the like behind a number of two digits: "two dead
+        # and injured in a crash" has two dead, and "12 dead and injured in a crash" 12.
+        following = next(iter(words[other + 1 :]), "")
+        is_ended = following in _ENDS_OF_CLAUSE or (len(ahead[0].figure.value) > 1 and following in ENDS)
+        is_shared = is_ended and not behind and not in_one_word
+    else:
+        # Not "the driver died and injured four": the clause begins with the words, or with "the number of".
+        is_begin = _ENDS_OF_CLAUSE.issuperset(words[max(0, one - 1) : one])
+        is_begin |= not WORDS["number of"].isdisjoint(words[:one])
+        # Not "dead and injured: 12 dead".
         is_last = len(behind) == 1 and (end == len(words) or end - behind[0].end > _NEAR)
-        is_shared = is_last and (in_one_word or _begins_with(words, one))
+        is_shared = is_last and (in_one_word or is_begin)
     return [each for each in (*ahead, *behind) if is_shared and each.mark not in MARKS and each.figure.value != "1"][:1]
-
-
-def _ends_behind(words: Sequence[str], place: int, number: Placed) -> bool:
-    """Decide whether a clause ends behind a word, or goes on with "in" and the like behind a number of two digits.
-
-    "Two dead and injured in a crash" has two dead, and "12 dead and injured taken to hospital" 12.
-    """
-    following = next(iter(words[place + 1 :]), "")
-    return following in _ENDS_OF_CLAUSE or (len(number.figure.value) > 1 and following in ENDS)
-
-
-def _begins_with(words: Sequence[str], place: int) -> bool:
-    """Decide whether a clause begins with a word, or with "the number of": not "the driver died and injured four"."""
-    is_first = _ENDS_OF_CLAUSE.issuperset(words[max(0, place - 1) : place])
-    return is_first or not WORDS["number of"].isdisjoint(words[:place])
 
 
 def _are_of_hospitals(one: Placed, other: Placed, between: Sequence[str], behind: Sequence[str]) -> bool:

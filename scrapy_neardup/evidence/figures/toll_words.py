@@ -1,8 +1,7 @@
 """What the words around a figure say of a toll, in each language: "at least", "two more", "last year"."""
 
 import re
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, takewhile
 
@@ -12,7 +11,7 @@ from scrapy_neardup.evidence.figures.number_words import TABLES, WORDS
 ENDS = WORDS["and"] | WORDS["prepositions"] | WORDS["determiners"]  # of the words that go with a figure
 _JOINTS = "|".join(WORDS["and"] | WORDS["joins clauses"])  # some, such as "en", are prepositions in other languages
 _YEAR = "(?:19|20)[0-9]{2}"
-_LONGEST = 16  # characters to the word that tells that the injured have died
+_FAR = 16  # characters to the word that tells that the injured have died
 _TOGETHER = 24  # phrases that are looked for by one pattern, before each is by its own
 _WITHOUT_SPACES = ("zh", "ja", "th")
 # Behind such a word another clause begins: "is preparing to search after 12 people were killed".
@@ -103,14 +102,17 @@ def cues_of(language: str) -> Cues:
     return Cues({each: each for each in chain(rewritten, *rewritten.values())} | roles, rewritten, language)
 
 
-def has_died(behind: Sequence[str], cues: Cues, ends: AbstractSet[str] = ENDS) -> bool:
-    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital"."""
+def has_died(behind: Sequence[str], cues: Cues, ends: Container[str] = ENDS) -> bool:
+    """Decide whether the people whom these words tell of are dead by now: "two of the injured", "died in hospital".
+
+    The words are read up to the end of their clause.
+    """
     clause = [*takewhile(lambda word: word[:1].isalpha() and word not in ends and not is_next(word), behind)]
-    # "hurt in the flood that killed a farmer"
+    # Not "hurt in the flood that killed a farmer": a word before an article tells of others.
     clause = [word for at, word in enumerate(clause, 1) if WORDS["determiners"].isdisjoint(behind[at : at + 1])]
     if clause and clause[0] > CUT:
-        clause += [clause[0][at:_LONGEST] for at in range(_LONGEST)]
-    # "die" is an article in German
+        clause += [clause[0][at:_FAR] for at in range(_FAR)]
+    # Only words of this language count: "die" is an article in German.
     return FigureKind.DEAD in kinds_told(filter(cues["harm"].search, clause))
 
 

@@ -7,7 +7,6 @@ out, and so are parts of another figure ("including three children").
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, dropwhile
@@ -53,7 +52,7 @@ from scrapy_neardup.text.sentences import read_sentences
 _REACH = 16  # tokens behind a figure of people who may have died: "two victims of the outbreak in the port have died"
 _NEAR = 3  # and before it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
-_LONGEST = 1000  # characters of a sentence that are read
+_MOST_READ = 1000  # characters of a sentence
 _OF_START = (FigureKind.ARRESTED, FigureKind.SCORE)  # below the first sentence they are of earlier days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _MAY_DIE = (FigureKind.INJURED, FigureKind.ILL, FigureKind.HOSPITALISED, FigureKind.VICTIMS)
@@ -121,7 +120,10 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 
 
 def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_people: bool = False) -> list[Toll]:
-    """Return the tolls of the sentences of a text, printed and folded: ``of_people`` alone, if so wanted."""
+    """Return the tolls of a text. ``printed`` are its sentences, each as it is printed and folded, the title first.
+
+    With ``of_people`` only sentences that may count people harmed, or their homes, are read.
+    """
     language = language or language_of(number_tokens(fold(text))[0])
     language = READ_AS.get(language, language)
     cues = cues_of(language)
@@ -151,7 +153,10 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
 
 
 def _corrected(told: list[Toll], toll: Toll, *, is_lead: bool) -> list[Toll]:
-    """Return what the title tells without a number that the first sentence adds: a headline leaves out "more"."""
+    """Return what the title tells, without a number that the first sentence adds to an earlier one.
+
+    A headline leaves out "more": "12 dead", and below it "12 more have died".
+    """
     adds = is_lead and toll.is_increment and not toll.is_first
     return [each for each in told if not adds or each[:3] != toll[:3]]
 
@@ -178,7 +183,7 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     if _HARM.isdisjoint(kinds_told(_WORD.findall(fold(f"{title}\n{text[:400]}").casefold()))):
         return []
     # "40 feared dead" is no toll, but tells the event
-    head = _FEARED.sub("", with_scales(fold(f"{title}\n{text[:_LONGEST]}")).casefold())
+    head = _FEARED.sub("", with_scales(fold(f"{title}\n{text[:_MOST_READ]}")).casefold())
     found = _tolls([(line, line) for line in _LINES.split(head)], head, language, of_people=True)
     told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
     return sorted(each for each in told.items() if each[0] in _HARM)
@@ -193,10 +198,10 @@ def _counts_harm(folded: str, language: str) -> bool:
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
-    yield title, with_scales(fold(title[:_LONGEST])).casefold()
+    yield title, with_scales(fold(title[:_MOST_READ])).casefold()
     has_begun = False
     for place, (sentence, _) in enumerate(read_sentences(text)[0]):
-        sentence = sentence[:_LONGEST]
+        sentence = sentence[:_MOST_READ]
         is_ended = sentence.endswith(SENTENCE_ENDS)
         # Below a sentence, a short line without a full stop is the headline of another article.
         is_link = (has_begun or place >= _HEAD) and len(sentence) < 120 and sentence < _INDIC
@@ -229,7 +234,7 @@ def _read(sentence: str, printed: str, language: str, newest_year: str, topic: i
 
 
 def _as_range(found: re.Match[str]) -> str:
-    """Return "40 to 50" for "40-50". What falls is a score."""
+    """Return "40 to 50" for "40-50". "3-1" stays: numbers that fall are a score."""
     return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
 
 
@@ -245,9 +250,7 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _news(
-    toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool
-) -> list[Toll]:
+def _news(toll: Toll, told: Sequence[Toll], of_head: set[FigureKind], *, is_first: bool, is_head: bool) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
@@ -255,19 +258,19 @@ def _news(
     """
     if _is_older(toll, of_head, is_first=is_first, is_head=is_head):
         return []
-    same = [each for each in told if each.kind == toll.kind]
+    same_kind = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
-        return [toll] if is_head and not same else []
-    if not same:  # "12 dead. Another 5 are missing."
-        is_beside = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
-        is_beside &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
-        if is_beside and toll.is_increment and toll.is_first:
+        return [toll] if is_head and not same_kind else []
+    if not same_kind:  # "12 dead. Another 5 are missing." are 5 in all
+        is_beside_others = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
+        is_beside_others &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
+        if is_beside_others and toll.is_increment and toll.is_first:
             return []
-        return [toll._replace(is_increment=toll.is_increment and not is_beside)]
-    return [toll] if _says_more(toll, same, is_head=is_head) else []
+        return [toll._replace(is_increment=toll.is_increment and not is_beside_others)]
+    return [toll] if _says_more(toll, same_kind, is_head=is_head) else []
 
 
-def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, is_head: bool) -> bool:
+def _is_older(toll: Toll, of_head: set[FigureKind], *, is_first: bool, is_head: bool) -> bool:
     """Decide whether a toll is of earlier days: an arrest or a score below the first sentence, "thousands", harm."""
     if is_head:
         return toll.kind in _OF_START and not is_first
@@ -275,25 +278,24 @@ def _is_older(toll: Toll, of_head: AbstractSet[FigureKind], *, is_first: bool, i
     return is_of_police or toll.is_vague or toll.kind in _OF_START
 
 
-def _says_more(toll: Toll, same: Sequence[Toll], *, is_head: bool) -> bool:
-    known = [each for each in same if each[1:4] == toll[1:4]]  # also with the same words that bound it
+def _says_more(toll: Toll, same_kind: Sequence[Toll], *, is_head: bool) -> bool:
+    """Decide whether a toll says more than those of its kind before it."""
+    known = [each for each in same_kind if each[1:4] == toll[1:4]]  # the same value, with the same words that bound it
     if known:  # "A child dies. It is the first death.", "A man dies. Another man has died of the fire."
         return not (toll.is_first and toll.is_increment) and all(each.is_first and each.is_increment for each in known)
-    # "Gunmen kill three. They shot at a car, killing two men."
-    is_of_event = is_head and len(same) < 3 and toll.low >= same[0].low  # further ones are those of places and days
+    first = same_kind[0]
+    # Not "Gunmen kill three. They shot at a car, killing two men." A third value and more are those of places and days.
+    is_of_event = is_head and len(same_kind) < 3 and toll.low >= first.low
     is_of_news = is_of_event or (toll.is_increment and is_head) or toll.is_correction
-    has_bound = toll.qualifier != "exact" and toll.low == same[0].low
-    # "45" says more exactly what "dozens" or "at least 40" say.
-    vague = [each for each in same if each.qualifier != "exact"]
-    return (
-        # More than twice a bound is told of a longer time.
-        is_of_news or has_bound or any(each.low <= toll.low <= (each.high or 2 * each.low) for each in vague)
-    )
+    has_bound = toll.qualifier != "exact" and toll.low == first.low
+    # "45" says more exactly what "dozens" or "at least 40" say. More than twice a bound is told of a longer time.
+    ranges = [(each.low, each.high or 2 * each.low) for each in same_kind if each.qualifier != "exact"]
+    return is_of_news or has_bound or any(low <= toll.low <= high for low, high in ranges)
 
 
 def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
     kinds = set[int]()  # of the figures before
-    start: Placed | None = None
+    start: Placed | None = None  # of a range: the 40 of "between 40 and 50"
     sides: list[str] = []  # what is said around a figure, and around the start of its range
     parts = parts_of_sums(sentence.words, sentence.placed) + counted_together(sentence.words, sentence.placed)
     for each in sentence.placed:
@@ -329,9 +331,9 @@ def _is_told(sides: Sequence[str], cues: Cues) -> bool:
     """Decide whether a figure is told as news, by what is said around it."""
     if any(map(cues["not news"].search, sides)):
         return False
-    # Words of another clause say nothing of it. To make the pattern that leaves them out takes long.
-    is_unsure = cues["unsure"].search(sides[-1]) and cues["unsure"].search(cues["own"].sub(r"\1", sides[-1]))
-    return not is_unsure
+    said = sides[-1]
+    # Words of another clause say nothing of it. To make the pattern that leaves them out takes long, so it comes last.
+    return not cues["unsure"].search(said) or not cues["unsure"].search(cues["own"].sub(r"\1", said))
 
 
 def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
