@@ -20,7 +20,7 @@ _CREDIT = re.compile(
     r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
 )
 _OPENING = 60  # characters of a sentence that say whether it is background
-_LONGEST = 300  # characters
+_LONGEST_LEAD = 300  # characters
 _MOST_READ = 1_500  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
 _SHORTEST = 15  # characters of a sentence in a script without spaces
@@ -35,23 +35,23 @@ def find_lead(headline: str, text: str) -> str:
     headline has its first sentence. Lines that are no sentences, such as bylines and teasers, background, and sentences
     of over 300 characters are passed over.
     """
-    sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
+    sentences = [sentence.lstrip("-–— ") for sentence in whole_sentences(text[:_MOST_READ])]
     if len(text) > _MOST_READ:
         del sentences[-1:]  # it is cut
     terms = terms_of(headline)
-    lines = enumerate(map(terms_of, sentences))
-    # A line with so many terms of the headline is the headline.
-    same = (at for at, each in lines if len(each & terms) >= 0.8 * max(1, len(each), len(terms)))
-    first = next(same, -1) + 1  # the sentence behind the headline
+    terms_of_lines = enumerate(map(terms_of, sentences))
+    # The page may print the headline again: a line with so many of its terms is that.
+    repeats = (at for at, line in terms_of_lines if len(line & terms) >= 0.8 * max(1, len(line), len(terms)))
+    first = next(repeats, -1) + 1
     leads = (
         sentence
         for sentence in sentences[first:]
-        if is_quotable(sentence) and len(sentence) <= _LONGEST
+        if is_quotable(sentence) and len(sentence) <= _LONGEST_LEAD
         if not headline or tells_headline(headline, sentence)
         if not is_background(sentence)  # last, because few are
     )
-    ranked = [(2 * place - len(terms & terms_of(each)), place, each) for place, each in enumerate(islice(leads, 3))]
-    return one_line(min(ranked)[2], _LONGEST) if ranked else ""
+    ranked = [(2 * place - len(terms & terms_of(lead)), place, lead) for place, lead in enumerate(islice(leads, 3))]
+    return one_line(min(ranked)[2], _LONGEST_LEAD) if ranked else ""
 
 
 def is_quotable(sentence: str) -> bool:
@@ -81,11 +81,11 @@ def tells_headline(headline: str, sentence: str) -> bool:
     """
     terms = terms_of(headline)
     figures = find_figures(headline)
-    found = find_figures(sentence) if figures else ()
-    is_counted = not counted_figures(figures).isdisjoint(found)
-    fewest = 2 if len(terms) > 3 and not is_counted else 1  # a short headline has few names and terms
+    own_figures = find_figures(sentence) if figures else ()
+    shares_figure = not counted_figures(figures).isdisjoint(own_figures)
+    fewest = 2 if len(terms) > 3 and not shares_figure else 1  # a short headline has few names and terms
     is_told = (
         len(terms & terms_of(sentence)) >= fewest
         or len(_names_of(headline).intersection(find_names([sentence]))) >= fewest
     )
-    return is_told and not contradict(figures, found)
+    return is_told and not contradict(figures, own_figures)

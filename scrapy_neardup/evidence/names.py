@@ -37,15 +37,14 @@ MOST_CASELESS_NAMES = 32  # of a text in a script without capitals
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
 FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
-OTHER_NAMES = ((6, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
+OTHER_NAMES = ((6, 0), (3.3, 1))  # bits of equal tolls, and how many names two languages need beside them
 CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
 _MOST_CHARACTERS = 600  # of a line
 _KEY_SEED = 0x3A3E_5EED
 _MOST_TOLLS = 3
-# of tolls
-_LARGEST_EXACT = 1 << 10
-_VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
+_LARGEST_EXACT = 1 << 10  # a toll from this one on is rounded
+_VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls: one for each exact value, and as many steps of large ones
 
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
@@ -155,12 +154,12 @@ def rarest_names(
     counts = weights.frequencies.learn_slots(slots, documents=0)
     # A name in more documents tells no events apart, but eight may be the first reports of one.
     is_rare = counts <= max(8, weights.frequencies.documents // 64)
-    is_last = (counts == 0) & caseless
-    order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
+    is_unmet = (counts == 0) & caseless  # no other document has it: of a caseless text probably no name
+    order = np.lexsort((counts[is_rare], is_unmet[is_rare]))[:most]  # by the last key first
     names = slots[is_rare].take(order).tolist()
     of_tolls = []
     for kind, value in islice(tolls, _MOST_TOLLS):
-        if value >= _LARGEST_EXACT:  # a large value is rounded
+        if value >= _LARGEST_EXACT:
             value = min(_VALUES - 1, _LARGEST_EXACT + int(50 * math.log(value / _LARGEST_EXACT)))
         of_tolls.append(TITLE_BIT + kind * _VALUES + value)  # no name has such a slot
     looked_up = [
@@ -192,9 +191,9 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     """Return what the tolls among the names of two documents have in common. Small ones tell nothing."""
     tolls = tolls_in(new_names)
     before = tolls_in(old_names)
-    equal = [math.log2(value) for kind, value in tolls.items() if 0 < value == before.get(kind)]
-    if sum(equal) >= 2.3:
-        return SharedTolls(len(equal), sum(equal), is_risen=False)
+    bits = [math.log2(value) for kind, value in tolls.items() if 0 < value == before.get(kind)]
+    if sum(bits) >= 2.3:  # such as 5 dead, but not 4
+        return SharedTolls(len(bits), sum(bits), is_risen=False)
     pairs = [(before.get(kind, 0), value) for kind, value in tolls.items()]
     return SharedTolls(0, 0.0, any(4 <= old < new <= 3 * old for old, new in pairs))  # within a day
 

@@ -27,11 +27,10 @@ from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
-# characters of a text that tell, and of one in which news is looked for
-_MOST_READ = 8_000
-_MOST_ASKED = 4_000
-_BEGINNING = 700  # of a report
-_SHORTEST = 150  # of a sentence that is cut
+_MOST_READ = 8_000  # characters of a text that tell
+_MOST_ASKED = 4_000  # characters of a text in which news is looked for
+_BEGINNING = 700  # characters of a report in which its news stands
+_SHORTEST = 150  # characters of a sentence that is cut
 _CLAUSE_ENDS = re.compile(r"(?<![0-9])(?:[,;،؛] | [-–—] |[，；、])")
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _ANOTHER_VALUE = 12.0  # the score of a sentence that has one, beside that of its words
@@ -66,21 +65,21 @@ def own_sentences(
     Background, such as what was reported earlier, and what follows it are left out too. A report tells its news at its
     beginning. Long sentences end with a clause.
     """
-    known = [" ".join(line.split()) for line in learned]
-    others = [
+    boilerplate = [" ".join(line.split()) for line in learned]
+    new_of_texts = [  # for each older text the sentences that it does not hold
         [" ".join(each.text.split()) for each in comparison.differing if not each.is_title]
         for comparison in comparisons
     ]
     sentences = whole_sentences(text[:_MOST_ASKED])
     begins = accumulate(map(len, sentences), initial=0)
-    read = [
+    new = [
         at
-        for at, (before, each, begin) in enumerate(zip(["", *sentences], sentences, begins, strict=False))
+        for at, (before, sentence, begin) in enumerate(zip(["", *sentences], sentences, begins, strict=False))
         if begin <= (_BEGINNING if is_report else _MOST_ASKED) and not before.endswith(",")
-        if not _is_among(each, known) and all(_is_among(each, lines) for lines in others)
+        if not _is_among(sentence, boilerplate) and all(_is_among(sentence, lines) for lines in new_of_texts)
     ]
     # The two sentences behind background go on with it.
-    own = (sentences[at] for at in read if not any(map(is_background, sentences[max(0, at - 2) : at + 1])))
+    own = (sentences[at] for at in new if not any(map(is_background, sentences[max(0, at - 2) : at + 1])))
     return tuple(filter(None, (_shortened(each.lstrip(_MARKS)) for each in own if is_quotable(each))))
 
 
@@ -123,16 +122,17 @@ def _is_recounted(
 ) -> bool:
     weights = {code % NAME: _weight(code) for code in codes if not code & FIGURE}
     shared = ((sum(weights.get(slot, 0) for slot in slots), line) for line, slots in olds)
-    near = [(weight, _numbers(line, language)) for weight, line in sorted(shared, reverse=True)[:4]]
-    known = {*chain.from_iterable(numbers for _, numbers in near)}
+    closest = [(weight, _numbers(line, language)) for weight, line in sorted(shared, reverse=True)[:4]]
+    known = {*chain.from_iterable(numbers for _, numbers in closest)}
     numbers = _numbers(sentence, language)
-    of_unit = min(4, sum(weights.values()) / 2)
+    least_with_unit = min(4, sum(weights.values()) / 2)  # weight of the terms that both have; without a unit it is 6
+    # Each old number is compared with each new one, of the few lines that are most like the sentence.
     return any(
-        weight >= (of_unit if unit else 6) and unit == other and not are_equal(Figure(old, 0), Figure(new, 0))
-        for weight, before in near
-        for (old, unit), (new, other) in product(before.items(), numbers.items())
-        if new not in known and old not in numbers and unit not in _SPANS and (unit or len(new) > 2)
-        if not are_equal(Figure(old, 0), Figure(new, 0))
+        weight >= (least_with_unit if unit else 6) and not are_equal(Figure(old), Figure(new))
+        for weight, old_numbers in closest
+        for (old, old_unit), (new, unit) in product(old_numbers.items(), numbers.items())
+        if unit == old_unit and unit not in _SPANS and (unit or len(new) > 2)
+        if new not in known and old not in numbers
     )
 
 
@@ -173,22 +173,23 @@ def news_among(
     least = 4.0 if is_version else 6.0  # the texts of two versions tell what is new
     least_weight = 0 if is_version else 15 + 7 * (len(known) < 100)  # a report has other words than a brief story
     of_title, *of_sentences = _codes(language, " ".join(title.split()), *(_SIZE.sub("", each) for each in sentences))
-    about = _slots(of_title)
-    left = dict(enumerate(of_sentences))
-    of_value = {at for at in left if sentences[at] in new_values and not known.issuperset(_slots(left[at]))}
+    title_slots = _slots(of_title)
+    waiting = dict(enumerate(of_sentences))  # the codes of the sentences that are not chosen yet, by their places
+    with_value = {at for at in waiting if sentences[at] in new_values and not known.issuperset(_slots(waiting[at]))}
     news: list[str] = []
-    while left and len(news) < MOST_NEWS:
+    while waiting and len(news) < MOST_NEWS:
         scores = {
-            at: _score(sentences[at], codes, known, about, language, least_weight, is_first=not at)
-            + _ANOTHER_VALUE * (at in of_value)
-            for at, codes in left.items()
+            at: _score(sentences[at], codes, known, title_slots, language, least_weight, is_first=not at)
+            + _ANOTHER_VALUE * (at in with_value)
+            for at, codes in waiting.items()
         }
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
             break
         news.append(one_line(sentences[best], LONGEST_NEWS))
-        known |= _slots(left.pop(best))
-        of_value &= {at for at, codes in left.items() if _new_figures(codes, known)}  # a value is told once
+        # What a chosen sentence tells is known to the next one, and a value is told once.
+        known |= _slots(waiting.pop(best))
+        with_value &= {at for at, codes in waiting.items() if _new_figures(codes, known)}
     return tuple(news)
 
 

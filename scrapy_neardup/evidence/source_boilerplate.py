@@ -81,8 +81,7 @@ class DocumentLines:
     def counted_in(self, line: int) -> frozenset[Figure]:
         """Return the figures of a line that say what they count."""
         text = self._texts.get(line, "")
-        is_link = not text.endswith(SENTENCE_ENDS) and is_of_page(text)
-        if is_link:
+        if not text.endswith(SENTENCE_ENDS) and is_of_page(text):  # a link or a counter
             return frozenset()
         return counted_figures(find_figures(text))
 
@@ -189,28 +188,28 @@ class SourceBoilerplate:
         the name of the site.
         """
         known = self._known(source)
-        found = lines & known.lines.keys()
-        for line in sorted(found):
-            known.lines[line] = known.lines[line]
+        known_lines = lines & known.lines.keys()
+        for line in sorted(known_lines):
+            known.lines[line] = known.lines[line]  # set again, so it is one of the newest
         # Those with the lowest keys, so two documents keep the same lines.
-        kept = array("I", sorted(lines - found)[:24])
+        kept = array("I", sorted(lines - known_lines)[:24])
         document = SourceDocument(page, article, terms, kept)
         if page not in known.documents:
             self._pending_of(source)[1].append(document.pack())
             self.pending += 1
         known.add(document)
-        own = document.lines
+        own_lines = document.lines
         others = [
-            each
-            for each in known.documents.values()
-            if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
+            other
+            for other in known.documents.values()
+            if other.identity != document.identity and not own_lines.isdisjoint(other.packed_lines)
         ]
         proved = _proved(known, document, others, read, site_terms)
         for line in sorted(proved):
             figures = known.lines[line] = read.counted_in(line)
             if not _are_grave(figures):
                 self._pending_of(source)[0].append(_LINE.pack(line))
-        return _without_news(known, frozenset(found | proved), read)
+        return _without_news(known, frozenset(known_lines | proved), read)
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -299,9 +298,10 @@ def _proved(
     """Return the lines that a document proves to be boilerplate, by its title or by its url."""
     own = document.lines
     ours = document.terms - known.usual
-    unlike: list[tuple[frozenset[int], frozenset[int]]] = []  # terms and shared lines
-    about: list[tuple[frozenset[int], frozenset[int]]] = []
-    untold: list[SourceDocument] = []
+    # Documents whose titles share no term with this one, each as its terms and the lines that both have.
+    unlike: list[tuple[frozenset[int], frozenset[int]]] = []
+    about: list[tuple[frozenset[int], frozenset[int]]] = []  # the lines are about one of the titles
+    untold: list[SourceDocument] = []  # documents that no title tells apart
     for other in others:
         theirs, shared = other.terms - known.usual, other.lines & own
         if not ours or not theirs:
@@ -312,10 +312,10 @@ def _proved(
             # name of the site, it is the topic of a story.
             is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
             # Lines that mention half of a title's terms are about it.
-            told = is_topic or any(
+            is_about = is_topic or any(
                 len(terms & mentioned_terms) >= max(min(2, len(terms)), 0.5 * len(terms)) for terms in (ours, theirs)
             )
-            (about if told else unlike).append((theirs, shared))
+            (about if is_about else unlike).append((theirs, shared))
     by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
     return by_titles | _of_pages(document, untold)
 

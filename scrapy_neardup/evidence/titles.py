@@ -35,18 +35,16 @@ _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
 
-# words, and characters of a word
-_LONGEST_REMEMBERED = 40
+_LONGEST_REMEMBERED = 40  # characters of a word
+# The code of a word is a 16-bit slot, with these bits above it.
 NAME = 1 << 16
 FIGURE = 1 << 17
-NO_TERM = 1 << 18
+NO_TERM = 1 << 18  # all others are terms: ``code < NO_TERM``, and their slot is ``code % NAME``
 
 
 def title_terms(title: str) -> frozenset[int]:
     """Return the hashes of the first ``MOST_TERMS`` terms of a title."""
-    folded = fold(title[:_MOST_CHARACTERS])
-    codes = term_codes(folded.lower() if folded.isupper() else folded)  # capitals show no abbreviations
-    return frozenset(list(dict.fromkeys([code % NAME for code in codes if code < NO_TERM]))[:MOST_TERMS])
+    return frozenset(list(dict.fromkeys(_slots_of(title[:_MOST_CHARACTERS])))[:MOST_TERMS])
 
 
 def site_terms(title: str) -> frozenset[int]:
@@ -88,10 +86,14 @@ def _letters(text: str) -> str:
 @lru_cache(64)  # each sentence is compared with one headline, each line of a page with several titles
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
-    text = fold(text)
-    if text.isupper():
-        text = text.lower()  # capitals show no abbreviations
-    return frozenset([code % NAME for code in term_codes(text) if code < NO_TERM])
+    return frozenset(_slots_of(text))
+
+
+def _slots_of(text: str) -> list[int]:
+    """Return the slots of the terms of a text. If all is in capitals, these show no abbreviations."""
+    folded = fold(text)
+    codes = term_codes(folded.lower() if folded.isupper() else folded)
+    return [code % NAME for code in codes if code < NO_TERM]
 
 
 def term_codes(*lines: str) -> list[int]:

@@ -259,8 +259,7 @@ class _Words(NamedTuple):
         elif token[0].isdigit():
             return self._add_time(place)
         else:
-            parts = _UNSPACED.split(token)
-            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in parts if part)
+            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
         return place + 1
 
     def _add_time(self, place: int) -> int:

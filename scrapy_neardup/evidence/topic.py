@@ -118,7 +118,7 @@ class TopicWeights:
         in_title = np.array([slot in title for slot in slots.tolist()], bool)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.learn_slots(slots)
-        # The third commonest term of a document tells how many documents of its language there were.
+        # The third commonest term of a document tells how many documents of its language there were, see above.
         documents = int(np.sort(counts)[-3:][0])
         if documents < FEWEST_DOCUMENTS:
             weights = is_name.astype(np.float64)
@@ -130,7 +130,7 @@ class TopicWeights:
         heaviest = (-weights).argsort(kind="stable")[: min(self._most_terms, np.count_nonzero(weights))]
         chosen = slots.take(heaviest)
         of_title = in_title.take(heaviest)
-        # Two slots may have the same low bits. Only the first of them is kept.
+        # Two slots may have the same low bits. Only the first of them is kept, in its place and with its bit.
         low = chosen % TITLE_BIT
         packed = low + of_title * np.uint32(TITLE_BIT)
         terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
