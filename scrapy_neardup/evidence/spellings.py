@@ -35,6 +35,7 @@ _SOUNDS = (
 )
 _VOWELS = re.compile("[aeiouy]+")
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
+_LONGEST_JOINED = 5  # letters: "and with the" has four
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
 _ARABIC_L = "\u0644"  # of the article, also behind "to"
 
@@ -161,12 +162,11 @@ def _sound_alike(a: str, b: str) -> bool:
             a, b = (each.translate(_ARABIC_G) for each in (a, b))
         shorter, longer = sorted((a, b), key=len)
         joined = longer.removesuffix(shorter)
-        bare = [PREFIX.sub("", each) for each in (a, b)]
+        is_joined = len(joined) < min(_LONGEST_JOINED, len(shorter)) and not joined.strip(_ARABIC_JOINED)
         # "With the minister", "to the minister"; but "warid" and "barid" are two words.
+        bare = [PREFIX.sub("", each) for each in (a, b)]
         have_articles = all(_ARABIC_L in each.removesuffix(word) for each, word in zip((a, b), bare, strict=True))
-        return (len(joined) < min(3, len(shorter)) and not joined.strip(_ARABIC_JOINED)) or (
-            have_articles and bare[0] == bare[1]
-        )
+        return is_joined or (have_articles and bare[0] == bare[1])
     return _sounds_of(a) == _sounds_of(b)
 
 
