@@ -78,11 +78,12 @@ class _Holders:
     def partners(self, parts: Sequence[int]) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of these; nothing if none does."""
         wanted = dict.fromkeys(parts)
-        found = [*filter(None, map(self._places.get, wanted))]
-        if len(found) < _PARTNER * len(wanted):
+        places_of_words = [*filter(None, map(self._places.get, wanted))]
+        least = _PARTNER * len(wanted)
+        if len(places_of_words) < least:
             return []
-        scores: dict[int, float] = {}
-        for places in found:
+        scores: dict[int, float] = {}  # by place: a word counts the more, the fewer old sentences have it
+        for places in places_of_words:
             if len(places) <= 24:  # a word of more old sentences proposes none of them
                 for place in places:
                     scores[place] = scores.get(place, 0.0) + 1 / len(places)
@@ -91,7 +92,8 @@ class _Holders:
         size = len(parts)
 
         def rank(at: int) -> tuple[float, bool, int, int]:
-            # A title that has all words but one fits no better than the sentence.
+            # The rarer words it has, for its length: a title that has all words but one fits no better than the
+            # sentence. Then one that the new text does not repeat, then the likest length, then the first.
             return (
                 scores[at] / (4 + max(size, self._lengths[at])) ** 0.25,
                 not self._is_taken[at],
@@ -101,13 +103,16 @@ class _Holders:
 
         best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]
-        # The rows "Hill: 20", "Dale: 30" do not say "Hill: 30".
-        sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
+        count = len(held)
+        # Two neighbours may say what one sentence of the new text says. But the rows "Hill: 20", "Dale: 30" do not say
+        # "Hill: 30".
+        beside = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
         if size <= min(_SHORT, self._lengths[best]):
-            sides = []
-        added = {place: len(wanted.keys() & self.tokens[place] - held) for place in sides}
-        side = max(added, key=added.__getitem__, default=best)
-        chosen, share = [best], len(held)
-        if added.get(side, 0) >= 0.15 * len(wanted):  # share that a neighbour of the partner must add
-            chosen, share = sorted((best, side)), share + added[side]
-        return chosen if share >= _PARTNER * len(wanted) else []
+            beside = []
+        added = {at: len(wanted.keys() & self.tokens[at] - held) for at in beside}
+        neighbour = max(added, key=added.__getitem__, default=best)
+        chosen = [best]
+        if added.get(neighbour, 0) >= 0.15 * len(wanted):  # share that a neighbour of the partner must add
+            chosen = sorted((best, neighbour))
+            count += added[neighbour]
+        return chosen if count >= least else []

@@ -95,8 +95,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     if len(text) <= _SHORT:
-        return "".join(map(_folded, _composed(text)))
-    return _fold(text)[0]
+        return "".join(map(_fold_character, _composed(text)))
+    return _fold_by_arrays(text)[0]
 
 
 def fold_with_places(text: str) -> tuple[str, str, range | NDArray[np.intp]]:
@@ -106,36 +106,41 @@ def fold_with_places(text: str) -> tuple[str, str, range | NDArray[np.intp]]:
     """
     if text.isascii():
         return text, text, range(len(text) + 1)
-    folded, composed, widths = _fold(text)
+    folded, composed, widths = _fold_by_arrays(text)
     return folded, composed, np.append(np.arange(len(composed)).repeat(widths), len(composed))
 
 
 @lru_cache(128)  # sentences of a text are looked at again and again
-def _fold(text: str) -> tuple[str, str, NDArray[np.uint8]]:
+def _fold_by_arrays(text: str) -> tuple[str, str, NDArray[np.uint8]]:
+    # Also return the text with its letters composed, and how many characters each of these became.
     codes = code_points(text)
     if _IS_PART.take(codes).any():
         text = _composed(text)
         codes = code_points(text)
-    _FOLDED.meet(codes)
-    widths, folded = _WIDTHS.take(codes), _FIRST.take(codes)
+    _SPELLINGS.meet(codes)
+    widths = _WIDTHS.take(codes)
+    folded = _FIRST.take(codes)
     if (widths != 1).any():
-        folded = folded.repeat(widths)
-        spelled = _SPELLED.take(codes[widths > 1], axis=0)
-        folded[(widths > 1).repeat(widths)] = spelled[spelled != 0]
+        folded = folded.repeat(widths)  # a width of 0 leaves out the character
+        is_spelled = widths > 1  # by several characters: "æ" by "ae"
+        spelled = _SPELLED.take(codes[is_spelled], axis=0)
+        folded[is_spelled.repeat(widths)] = spelled[spelled != 0]
     return folded.tobytes().decode("utf-32-le", "surrogatepass"), text, widths
 
 
 def _composed(text: str) -> str:
+    # Letters that were written in parts become one character: Hangul, kana and chillus.
     return _PARTS.sub(lambda found: found[1] or unicodedata.normalize("NFKC", found[0]), text)
 
 
 def _entries(character: str) -> tuple[int, int, list[int]]:
-    folded = [*map(ord, _folded(character)), *[0] * _MOST_SPELLED]
+    # Zeros fill up the characters that stand for this one. A zero itself stands for itself.
+    folded = [*map(ord, _fold_character(character)), *[0] * _MOST_SPELLED]
     return folded.index(0) if character != "\0" else 1, folded[0], folded[:_MOST_SPELLED]
 
 
 @lru_cache(1 << 12)
-def _folded(character: str) -> str:
+def _fold_character(character: str) -> str:
     """Return the characters that stand for one character. If they are folded again, they stay as they are."""
     category = unicodedata.category(character)
     is_accent = category.startswith("M") and unicodedata.combining(character) in _ACCENTS
@@ -153,12 +158,13 @@ def _folded(character: str) -> str:
         character if _COMPOSED.match(character) else unicodedata.normalize("NFKD", character),
     )
     other = next((form for form in forms if form != character), character)
-    spelled = "".join(map(_folded, other)) if other != character else character
+    spelled = "".join(map(_fold_character, other)) if other != character else character
     return spelled if len(spelled) <= _MOST_SPELLED else character
 
 
+# By code point: how many characters stand for it, the first of them, and all of them.
 _WIDTHS, _FIRST = np.zeros(CODE_POINTS, np.uint8), np.zeros(CODE_POINTS, np.uint32)
 _SPELLED = np.zeros((CODE_POINTS, _MOST_SPELLED), np.uint32)
-_FOLDED = CharacterTables(_entries, _WIDTHS, _FIRST, _SPELLED)
+_SPELLINGS = CharacterTables(_entries, _WIDTHS, _FIRST, _SPELLED)
 _IS_PART = np.zeros(CODE_POINTS, np.bool_)
 _IS_PART[[*range(0x1100, 0x1200), *range(0x0D7A, 0x0D80), 0x3099, 0x309A, 0xFF9E, 0xFF9F]] = True

@@ -36,19 +36,22 @@ _BEFORE = np.array([[-1], [-2]])
 
 
 class Lines(NamedTuple):
-    """Lines of a reading as arrays: sentences of a block, or a few short ones. Equal tokens have equal keys."""
+    """Lines of a reading as arrays with an entry for each. A line is a sentence of a block, or a few short ones.
 
-    first: NDArray[np.intp]  # token
-    end: NDArray[np.intp]  # the token behind
-    start: NDArray[np.intp]  # character
-    stop: NDArray[np.intp]  # the character behind
-    words: NDArray[np.intp]
+    Lines with equal tokens have equal keys.
+    """
+
+    first: NDArray[np.intp]  # the number of its first token in the reading
+    end: NDArray[np.intp]  # the number of the token behind it
+    start: NDArray[np.intp]  # the place of its first character in the reading
+    stop: NDArray[np.intp]  # the place of the character behind it
+    words: NDArray[np.intp]  # how many it has
     keys: NDArray[np.uint32]
 
     @property
     def places(self) -> NDArray[np.intp]:
         """Return the places of all tokens of the lines in the reading."""
-        counts = self.end - self.first
+        counts = self.end - self.first  # first 5 and 20, counts 2 and 3: places 5, 6, 20, 21, 22
         return (self.first + counts - np.add.accumulate(counts)).repeat(counts) + np.arange(counts.sum())
 
     def at(self, chosen: slice | NDArray[np.bool_]) -> "Lines":
@@ -172,15 +175,18 @@ def _line_starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     and not a decimal or the rest of a host name.
     """
     flags = reading.flags
+    # For each run of full stops, as in 'came." He': where it starts, where its quotes end, and where its space ends.
     edges = changes(flags & STOP).nonzero()[0][1:]
     stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
     ends = _behind(flags, SPACE, closed)
-    # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an
-    # end of line before the first character too.
+    # The flags of the last two characters before the stops. The first and the last character of a text are ends of
+    # lines. Index -1 wraps around to the last, so there is an end of line before the first character too.
     before, second = flags.take(stops + _BEFORE)
     following, is_spaced = flags.take(ends), ends > closed
-    # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
+    # Behind a space a digit ("Aug. 27"), a small letter ("Corp. said") and an end of line begin no sentence. Without a
+    # space only a capital begins one.
     begins = (following & _CONTINUES.take(is_spaced)).astype(bool) != is_spaced
+    # An initial or "U.S." ends no sentence.
     begins &= (before & _CONTENT).astype(bool) & (second & (LINE_END | _CONTENT)).astype(bool)
     if reading.present & FULL_STOP:
         begins |= (flags.take(stops) & FULL_STOP).astype(bool)

@@ -3,10 +3,9 @@
 import codecs
 import re
 
-# The bytes of the signs that only cp1252 has. Five bytes have no sign, and stay as they are.
-_SIGNS = {sign: byte for byte in range(0x80, 0xA0) for sign in bytes([byte]).decode("cp1252", "ignore")}
-_BYTES = str.maketrans(_SIGNS)
-_MISREAD = re.compile(f"[\xc2-\xf4][\x80-\xbf{''.join(_SIGNS)}]")
+# The bytes of the signs that only cp1252 has, by sign: 0x80 of "€". Five bytes have no sign, and stay as they are.
+_BYTES = {ord(sign): byte for byte in range(0x80, 0xA0) for sign in bytes([byte]).decode("cp1252", "ignore")}
+_MISREAD = re.compile(f"[\xc2-\xf4][\x80-\xbf{''.join(map(chr, _BYTES))}]")
 
 
 def repaired(text: str) -> str:

@@ -17,11 +17,10 @@ from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE,
 _BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)(?:(?<![{LINE_ENDS}])["')\]」』]+)?[^\S{LINE_ENDS}]*""")
 # In Thai and Lao a space between two long phrases ends a sentence: they have no full stops.
 _BETWEEN_PHRASES = re.compile("[\u0e01-\u0eff] (?<=[\u0e01-\u0eff]{16} )(?=[\u0e01-\u0eff]{16})")
-_LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
-# characters that are looked at, and those of an abbreviation with its marks
-_LONGEST_WORD = 12
-_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn godz plkst проф акад".split())  # "o godz. 18"
-# words of a text; any of the short words of Vietnamese may end a sentence
+_LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # anything but space and ASCII signs: marks of letters are no \w
+_LONGEST_WORD = 12  # characters before a full stop that are looked at: an abbreviation with its marks has fewer
+_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn godz plkst проф акад".split())  # of four letters and more
+# words of a text; if so many are short on average, as in Vietnamese, any short word may end a sentence
 _FEWEST_WORDS = 50
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
 _DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
@@ -46,23 +45,27 @@ def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed
     The texts are cut alike: an abbreviation of one is one in all. Sentences of more than ``longest`` tokens are cut.
     """
     reading = Reading.of(*texts)
+    # Of each sentence the character and the token with which it begins.
     start, first = _sentence_starts(reading)
     counts = next_starts(first, len(reading.starts)) - first
     if longest and len(counts) and counts.max() > longest:
-        whole, first = first, np.array(_cut(reading, first.tolist(), counts.tolist(), longest))
-        parts = reading.starts.take(first)
-        parts[first.searchsorted(whole)] = start
-        start = parts
-    end, hashes = next_starts(first, len(reading.starts)).tolist(), reading.hashes.tolist()
-    tokens = [tuple(hashes[begin:stop]) for begin, stop in zip(first.tolist(), end, strict=True)]
-    bounds, of_text = reading.bounds.tolist(), start.searchsorted(reading.bounds).tolist()
-    found = []
-    for text, begins, behind, (one, other) in zip(texts, bounds, bounds[1:], pairwise(of_text), strict=False):
+        of_sentences = first
+        first = np.array(_cut(reading, first.tolist(), counts.tolist(), longest))
+        cut_start = reading.starts.take(first)  # a part begins with its first token
+        cut_start[first.searchsorted(of_sentences)] = start  # a sentence also with what stands before it
+        start = cut_start
+    hashes = reading.hashes.tolist()
+    tokens = [tuple(hashes[begin:end]) for begin, end in pairwise([*first.tolist(), len(hashes)])]
+    of_texts = []
+    # Of each text its characters in the reading, and the numbers of its sentences.
+    characters = pairwise(reading.bounds.tolist())
+    numbers = pairwise(start.searchsorted(reading.bounds).tolist())
+    for text, (begins, behind), (one, next_one) in zip(texts, characters, numbers, strict=True):
         _, printed, places = fold_with_places(text)
-        edges = [places[at - begins] for at in (*start[one:other].tolist(), behind - 1)]
-        sentences = (printed[begin:stop].strip() for begin, stop in pairwise(edges))
-        found.append([*map(Printed, sentences, tokens[one:other])])
-    return found
+        edges = [places[at - begins] for at in (*start[one:next_one].tolist(), behind - 1)]
+        sentences = (printed[begin:end].strip() for begin, end in pairwise(edges))
+        of_texts.append([*map(Printed, sentences, tokens[one:next_one])])
+    return of_texts
 
 
 def _sentence_starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -89,11 +92,12 @@ def _words_without_stop(reading: Reading) -> set[str]:
 
 def _is_end(text: str, between: re.Match[str], known: Callable[[], set[str]]) -> bool:
     """Decide whether a sentence ends with full stops. ``known`` returns the words that the texts have without one."""
-    if between[1].strip(".!?"):
+    if between[1].strip(".!?"):  # the end of a line, or a full stop of another script
         return True
     stop, behind = between.span()
     before, following = text[stop - 1], text[behind]
     before_is_open = before.isspace() or before.isupper()
+    # Without a space a sentence ends only before a capital, and behind none: in "came.He", not in "a.example" or "U.S".
     is_glued = not text[behind - 1].isspace() and (before_is_open or not following.isupper())
     if is_glued or following != following.title():  # a small letter; those of Georgian begin sentences
         return False
@@ -109,10 +113,13 @@ def _is_end(text: str, between: re.Match[str], known: Callable[[], set[str]]) ->
 def _is_abbreviation(word: str, known: Callable[[], set[str]], *, is_numbered: bool) -> bool:
     """Decide whether a word in front of a full stop is short, and the texts never have it without one."""
     letters = sum(map(str.isalpha, word))
+    if letters < 2:  # an initial
+        return True
     is_short = word.lower() in _LONGER or (letters < 4 and word.lower() != word.upper())
-    is_upper = letters > 2 and word.isupper()
-    is_initial = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # in the scripts of India
-    return letters < 2 or (((is_short and not is_upper) or is_initial) and (is_numbered or word not in known()))
+    is_capitals = letters > 2 and word.isupper()  # "U.S." may be an abbreviation, "USA." ends a sentence
+    is_indian_initial = letters == 2 and "\u0900" <= word[0] <= "\u0dff"
+    may_be_one = (is_short and not is_capitals) or is_indian_initial
+    return may_be_one and (is_numbered or word not in known())
 
 
 def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: int) -> list[int]:

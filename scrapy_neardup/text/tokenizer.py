@@ -43,14 +43,12 @@ _SETS = (
 
 def _entries(character: str) -> tuple[int, int]:
     """Return the flags of a folded character, and its hash without regard to case."""
-    is_word = character.isalnum() or character == "_"
-    is_mark = unicodedata.category(character) in ("Mn", "Mc")
     kinds = (
         (UNSPACED, character >= "\u0e00" and re.match(WITHOUT_SPACES, character)),
-        (WORD, is_word),
-        (MARK, is_mark),
+        (WORD, character.isalnum() or character == "_"),
+        (MARK, unicodedata.category(character) in ("Mn", "Mc")),
     )
-    kind = next((flag for flag, applies in kinds if applies), 0)
+    kind = next((flag for flag, applies in kinds if applies), 0)  # a character is of one kind at most
     others = [
         *((flag, character in members) for flag, members in _SETS),
         (DECIMAL if character.isdecimal() else LETTER, character.isalnum()),
@@ -74,10 +72,10 @@ class Powers:
         self._tables = self._powers(1 << 14)
 
     def up_to(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        # So many powers of the number, or more, and as many of its inverse.
         tables = self._tables  # another thread may put others there
         if len(tables[0]) < count:
-            tables = self._powers(2 * count)
-            self._tables = tables
+            tables = self._tables = self._powers(2 * count)
         return tables
 
     def run_hashes(self, hashes: NDArray[np.uint64], starts: NDArray[np.intp]) -> NDArray[np.uint64]:
