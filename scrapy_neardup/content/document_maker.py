@@ -57,7 +57,9 @@ class DocumentMaker:
     @staticmethod
     def prepare() -> None:
         """Import what the first document needs."""
-        source_of("https://www.example.com/"), url_identity("https://www.example.com/"), language_of("A title", "", "")
+        source_of("https://www.example.com/")
+        url_identity("https://www.example.com/")
+        language_of("A title", "", "")
 
     def make(
         self,
@@ -93,7 +95,8 @@ class DocumentMaker:
         number = next(self._serial) * 0x9E37_79B1 % (1 << 32)
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
         source = source_of(url)
-        counts_later = counts_now and now >= self.young_until and source not in self._trusted
+        # What the page says of its time is believed of a trusted source, and while the window is young.
+        is_time_believed = source in self._trusted or now < self.young_until
         page = (canonical or url) if url_is_own else ""
         if not url_is_own or source_of(canonical) != source:
             canonical = ""
@@ -110,7 +113,7 @@ class DocumentMaker:
             canonical=canonical[:LONGEST_URL],
             section=section_of(url, section),
             publisher=publisher_of(source, publisher, site_name),
-            counted_at=now if counts_later else None,
+            counted_at=now if counts_now and not is_time_believed else None,
             is_clock_wrong=is_ahead,
             sketch=sketch,
         )
@@ -174,8 +177,7 @@ def _number_or_moment(text: str) -> float | datetime:
         raise ValueError
     # Most databases write a space instead of the T, and some a space before the zone.
     zoned = re.sub(r" (?=[+Z-]\S*$)", "", re.sub(" ?(?:UTC|GMT)$", "Z", text))
-    moment: datetime = isoparse(zoned.replace(" ", "T", 1))
-    return moment
+    return isoparse(zoned.replace(" ", "T", 1))
 
 
 @cache
@@ -191,11 +193,12 @@ def _library() -> Any:
 def language_of(title: str, text: str, declared: str) -> str:
     """Return the ISO 639 code of a text. If the text does not show its language, it is the declared one, or a guess."""
     library = _library()
-    given = unicodedata.normalize("NFKC", f"{title[:200]}\n{text[:600]}")
-    if library is None or given.isspace():
+    beginning = unicodedata.normalize("NFKC", f"{title[:200]}\n{text[:600]}")
+    if library is None or beginning.isspace():
         return declared
-    is_reliable, _, ((_, code, *_), *_) = library.detect(_REFUSED_BY_CLD2.sub(" ", given), bestEffort=not declared)
-    found = {"iw": "he", "jw": "jv", "in": "id"}.get(code, code.partition("-")[0])
-    if found == "un" or (declared and not is_reliable):
+    is_reliable, _, languages = library.detect(_REFUSED_BY_CLD2.sub(" ", beginning), bestEffort=not declared)
+    code = languages[0][1]  # of the language of most of the text, such as "iw" or "zh-Hant"; "un" if it is not known
+    detected = {"iw": "he", "jw": "jv", "in": "id"}.get(code, code.partition("-")[0])  # some codes are old ones
+    if detected == "un" or (declared and not is_reliable):
         return declared
-    return declared if any({found, declared} <= codes for codes in _ALIKE) else found
+    return declared if any({detected, declared} <= codes for codes in _ALIKE) else detected

@@ -88,7 +88,7 @@ class Embedding:
             return b""
         try:
             extracted = await asyncio.wrap_future(self._worker.submit_text(text))
-            model, _, found = extracted.sketch.partition(b"\n")
+            model, _, vector = extracted.sketch.partition(b"\n")  # see ``load_embedder``
             if model != self._model:  # the worker was started again
                 raise ExtractionError("the model changed, so the crawl must be started again")
         except ExtractionError as error:
@@ -102,10 +102,10 @@ class Embedding:
                     error,
                 )
             return b""
-        self._known[text] = found
+        self._known[text] = vector
         if len(self._known) > 1 << 13:  # the newest are enough: copies often have the same title and lead
             del self._known[next(iter(self._known))]
-        return found
+        return vector
 
     def close(self) -> None:
         """End the worker process. Texts that are not known have no vectors from now on."""

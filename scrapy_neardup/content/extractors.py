@@ -82,8 +82,11 @@ def load_extractor(name: str | None) -> Extractor:
             "worker processes cannot import the script that is run: put it into a module",
         )
     if name not in BUILT_IN:
-        allowed = f"{', '.join(map(repr, BUILT_IN))}, the import path of a callable (html, url), or None"
-        return load_callable("NEARDUP_EXTRACTOR", name, allowed)
+        return load_callable(
+            "NEARDUP_EXTRACTOR",
+            name,
+            f"{', '.join(map(repr, BUILT_IN))}, the import path of a callable (html, url), or None",
+        )
     built_in = BUILT_IN[name]
     if built_in.oldest:
         try:
@@ -107,10 +110,9 @@ def extract_with_trafilatura(html: str, url: str) -> str:
 
     def extract(html: str) -> str:
         text = _trafilatura(html, url)
-        if prose_words(text) < THIN_WORDS:
-            text = max(text, _trafilatura(html, url, tables=True), key=prose_words)
-        if prose_words(text) < THIN_WORDS:
-            text = max(text, _trafilatura(html, url, fast=False), key=prose_words)
+        for options in ({"tables": True}, {"fast": False}):
+            if prose_words(text) < THIN_WORDS:
+                text = max(text, _trafilatura(html, url, **options), key=prose_words)
         return text
 
     return whole_text(html, extract)

@@ -45,7 +45,7 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
     """
     beginning = html[:MOST_HEAD_BYTES]
     text = beginning if isinstance(beginning, str) else decode_html(beginning, encoding)
-    said: dict[str, str] = {}  # the first one counts
+    said: dict[str, str] = {}  # by labels such as "title", "og:title" and "lang"; the first of a label counts
     is_whole = False
     for part in _PART.finditer(text):
         name = (part["name"] or "").lower()
@@ -64,24 +64,27 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
     publishers = _names([part.get("publisher") for part in linked])
     languages = (said.get(name, "") for name in ("lang", "xml:lang", "og:locale", "content-language"))
     return PageHead(
-        " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:500],
-        next(filter(None, map(language_code, languages)), ""),
-        _unescaped(said.get("canonical", "")).strip(),
-        is_whole,
-        _unescaped("\n".join((said.get("article:section", ""), *sections)))[:_LONGEST_SAID],
-        _unescaped(next(filter(None, (said.get("og:site_name"), *publishers)), ""))[:_LONGEST_SAID],
+        title=" ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:500],
+        language=next(filter(None, map(language_code, languages)), ""),
+        canonical=_unescaped(said.get("canonical", "")).strip(),
+        is_whole=is_whole,
+        section=_unescaped("\n".join((said.get("article:section", ""), *sections)))[:_LONGEST_SAID],
+        site_name=_unescaped(next(filter(None, (said.get("og:site_name"), *publishers)), ""))[:_LONGEST_SAID],
     )
 
 
 def linked_data(html: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects that the JSON-LD of a page has at its top. Those of a teaser stand elsewhere in it."""
+    """Yield the objects at the top of a page's JSON-LD, and those in a graph or main entity of one of them.
+
+    The objects of teasers are elsewhere in it.
+    """
     for script in islice(re.finditer("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", html, re.IGNORECASE), 5):
         try:
-            given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
+            top = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
         except (ValueError, RecursionError):
             continue
-        yield from given
-        yield from (part for each in given for name in ("@graph", "mainEntity") for part in _objects(each.get(name)))
+        yield from top
+        yield from (part for each in top for name in ("@graph", "mainEntity") for part in _objects(each.get(name)))
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

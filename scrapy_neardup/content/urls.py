@@ -77,24 +77,24 @@ def url_identity(url: str) -> str:
     if len(url) > LONGEST_URL:
         return f"{host}/#{xxhash.xxh3_128_hexdigest(url.encode('utf-8', 'surrogatepass'))}"
     try:
-        given = urlsplit(without_surrogates(url))
-        if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(ascii_host(given) + given.path)):
-            given = given._replace(netloc=cached[1], path=cached[2])
-        given = given._replace(path=_in_one_spelling(_SESSION.sub("", given.path)))
-        port = None if given.port == USUAL_PORTS[given.scheme] else given.port
-        path = urlsplit(normalize_url(urlunsplit(given._replace(netloc="x", query="", fragment="")))).path
+        parts = urlsplit(without_surrogates(url))
+        if "/s/" in parts.path and (cached := _AMP_CACHE.fullmatch(ascii_host(parts) + parts.path)):
+            parts = parts._replace(netloc=cached[1], path=cached[2])
+        parts = parts._replace(path=_in_one_spelling(_SESSION.sub("", parts.path)))
+        port = None if parts.port == USUAL_PORTS[parts.scheme] else parts.port
+        path = urlsplit(normalize_url(urlunsplit(parts._replace(netloc="x", query="", fragment="")))).path
         # A fragment that begins with ! is a page of its own, in sites that route by it.
-        route = f"#{_in_one_spelling(given.fragment)}" if given.fragment.startswith("!") else ""
+        route = f"#{_in_one_spelling(parts.fragment)}" if parts.fragment.startswith("!") else ""
     except ValueError:
         return ""
-    site = _MOBILE_HOST.sub("", ascii_host(given)) + (f":{port}" if port else "")
+    site = _MOBILE_HOST.sub("", ascii_host(parts)) + (f":{port}" if port else "")
     path = _FORM_PATH.sub("", path).rstrip("/")
-    # What tells one page from another, sorted.
-    found = sorted(pair for pair in parameters_of(given.query) if not _is_ignored(*pair))
+    # The parameters that tell one page from another, in one order.
+    parameters = sorted(pair for pair in parameters_of(parts.query) if not _is_ignored(*pair))
     # ``m=1`` alone is the mobile form of a page on many blogs. Next to other parameters ``m`` may be a month.
-    if not found or found in ([("m", "0")], [("m", "1")]):
+    if not parameters or parameters in ([("m", "0")], [("m", "1")]):
         return f"{site}{path}{route}"
-    return f"{site}{path}?{urlencode(found, errors='surrogateescape')}{route}"
+    return f"{site}{path}?{urlencode(parameters, errors='surrogateescape')}{route}"
 
 
 def require_page(url: str) -> str:
@@ -154,9 +154,8 @@ class CanonicalUrls:
         self._pages.move_to_end(shared)
         if len(self._pages) > 4096:
             self._pages.popitem(last=False)
-        if len(pages) > _MOST_PAGES:
-            return url
-        pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
+        if len(pages) <= _MOST_PAGES:
+            pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
         return canonical if len(pages) <= _MOST_PAGES else url
 
 
@@ -221,26 +220,26 @@ def article_number(url: str) -> str:
     if any(_PAGE_NAME.fullmatch(name) and re.fullmatch("(?!0*1?$)[0-9]{1,3}", value) for name, value in parameters):
         return ""
     # A word without a value may name the article: /articles/?3769767
-    found = _numbers(value or name for name, value in parameters if _NUMBER_NAME.fullmatch(name) or not value)
-    if not found and not _OTHER_PAGE.search(path):
-        found = _numbers(segment for before, segment in pairwise(path.split("/")) if not _LIST.fullmatch(before))
+    numbers = _numbers(value or name for name, value in parameters if _NUMBER_NAME.fullmatch(name) or not value)
+    if not numbers and not _OTHER_PAGE.search(path):
+        numbers = _numbers(segment for before, segment in pairwise(path.split("/")) if not _LIST.fullmatch(before))
     # The number of a section, or a figure in the slug, is shorter than the article's.
-    most = max(map(len, found), default=0)
-    longest = [number for number in found if len(number) == most]
+    most = max(map(len, numbers), default=0)
+    longest = [number for number in numbers if len(number) == most]
     return longest[0] if len(longest) == 1 else ""
 
 
 def _numbers(segments: Iterable[str]) -> set[str]:
-    """Return the numbers at either end of segments."""
-    found = set[str]()
+    """Return the numbers at either end of segments, "3769767" for "3769767-bridge-reopens"; also codes and UUIDs."""
+    numbers = set[str]()
     for segment in segments:
         if uuid := _UUID.search(segment):
-            found.add(uuid[0].lower())
+            numbers.add(uuid[0].lower())
             continue
         tokens = _DIVIDER.split(segment)
         for token in (tokens[0], tokens[-1]):
             if re.fullmatch(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{12,40}", token) or _CODE.fullmatch(token):
-                found.add(token)
+                numbers.add(token)
             elif (digits := _DIGITS.fullmatch(token)) and not _DATE.fullmatch(digits[1]):
-                found.add(digits[1])
-    return found
+                numbers.add(digits[1])
+    return numbers

@@ -62,11 +62,11 @@ _STOPS = re.compile("[.!?…。！？।॥؟۔።][\"'”’»)\\]\\s]*$")
 
 
 class _Block(NamedTuple):
-    """A part of a page without block elements inside."""
+    """A part of a page without block elements inside, such as a paragraph or a heading."""
 
     text: str
     tag: str
-    marks: str  # class, id and the like of the elements around and in it
+    marks: str  # the values of class, id and itemprop of the elements around it and in it
     linked: int  # characters in links
 
 
@@ -107,9 +107,10 @@ def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
     word = fold(letter + rest).casefold()
     is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
     is_known = is_number or f" {letter.lower()}{rest} " in text
-    may_be_part = letter.casefold() not in "aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі"  # words of some language
+    is_word = letter.casefold() in "aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі"  # of some language
     opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()])
-    return opened is not None and (is_known or (may_be_part and ("class" in opened[1] or "style" in opened[1])))
+    is_styled = opened is not None and ("class" in opened[1] or "style" in opened[1])
+    return opened is not None and (is_known or (is_styled and not is_word))
 
 
 def _with_lead(text: str, html: str, start: int) -> str:
@@ -141,7 +142,7 @@ def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
     """Return where the first paragraph of a text ends in its page, 0 if nothing like a lead is before it."""
     known = _squeezed(text[:_TEXT_READ])
     end = start + 30_000  # characters, within which nearly every lead stands
-    has_some = False
+    may_have_lead = False
     for run in _RUN.finditer(html, start, end):
         if count_words(run[1]) < _LEAST_WORDS:
             continue
@@ -149,11 +150,11 @@ def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
             # It may be part of a lead by itself, or by the tags before it.
             tags = html[max(start, run.start() - 300) : run.start() + 1].lower()
             is_refused = _NO_LEAD_TAG.search(tags[tags.rfind("<") :])
-            has_some = has_some or (not is_refused and bool(_ENDS.search(run[1]) or _LEAD_TAG.search(tags)))
+            may_have_lead = may_have_lead or (not is_refused and bool(_ENDS.search(run[1]) or _LEAD_TAG.search(tags)))
         elif _is_paragraph(run[1]):
             end = run.end()
             break
-    return end if has_some else 0
+    return end if may_have_lead else 0
 
 
 def _is_paragraph(text: str) -> bool:
@@ -167,9 +168,8 @@ def _lead_of(blocks: list[_Block], html: str, start: int) -> list[str]:
     """Return the texts of those blocks behind the last headline that are part of a lead."""
     head = html[:start]
     title = _terms(head, *_TITLES)
-    articles = [part for part in linked_data(html) if "Article" in str(part.get("@type"))]
-    said = [each for part in articles if isinstance(each := part.get("description"), str)]
-    descriptions = [_terms(head, _DESCRIPTION), *map(terms_of, said)]
+    articles = (part.get("description") for part in linked_data(html) if "Article" in str(part.get("@type")))
+    descriptions = [_terms(head, _DESCRIPTION), *(terms_of(each) for each in articles if isinstance(each, str))]
     headline = frozenset[int]()
     lead: dict[str, None] = {}
     for block in blocks:
@@ -177,7 +177,7 @@ def _lead_of(blocks: list[_Block], html: str, start: int) -> list[str]:
         if block.tag in _HEADINGS and 2 * len(terms & title) >= len(terms):
             headline = terms
             lead.clear()
-        elif block.tag != "h1" and _tells(block, terms, headline, descriptions):
+        elif block.tag != "h1" and _is_part_of_lead(block, terms, headline, descriptions):
             lead[block.text] = None
     return list(lead)
 
@@ -188,7 +188,7 @@ def _terms(head: str, *patterns: re.Pattern[str]) -> frozenset[int]:
     return terms_of(unescape(found[1])) if found else frozenset()
 
 
-def _tells(
+def _is_part_of_lead(
     block: _Block, terms: frozenset[int], headline: frozenset[int], descriptions: Sequence[frozenset[int]]
 ) -> bool:
     """Decide whether a block is part of a lead: it says what headline or description say, or is marked as a lead."""
@@ -197,11 +197,12 @@ def _tells(
         return False
     if any(2 * len(terms & each) > len(terms) for each in descriptions):
         return True
-    shares = len(terms & headline) >= min(2, len(headline))
+    shares_terms = len(terms & headline) >= min(2, len(headline))
     is_sentence = _STOPS.search(block.text) is not None
     if block.linked > 0.7 * len(block.text):  # it is a link
-        return shares and is_sentence and not re.match("[^.!?]{0,30}:", block.text)  # "Read more: ..." is a teaser
-    return _LEAD.search(block.marks) is not None or (shares and (is_sentence or block.tag in ("h2", "h3")))
+        # "Read more: ..." is a teaser.
+        return shares_terms and is_sentence and not re.match("[^.!?]{0,30}:", block.text)
+    return _LEAD.search(block.marks) is not None or (shares_terms and (is_sentence or block.tag in ("h2", "h3")))
 
 
 def _blocks(html: str) -> Iterator[_Block]:
@@ -218,8 +219,11 @@ def _blocks(html: str) -> Iterator[_Block]:
         if any(each.tag not in _INLINE for each in element.iterdescendants()):
             elements.extend(reversed(element))
         elif text := " ".join("".join(element.itertext()).split()):
-            near = (*element.iterancestors(), *element.iter())
-            marks = " ".join(each.get(name, "") for each in near for name in ("class", "id", "itemprop")).lower()
+            marks = " ".join(
+                each.get(name, "")
+                for each in (*element.iterancestors(), *element.iter())
+                for name in ("class", "id", "itemprop")
+            ).lower()
             linked = sum(len("".join(link.itertext())) for link in element.iter("a"))
             yield _Block(text, str(element.tag), marks, linked)
 
