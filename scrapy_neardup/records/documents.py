@@ -166,9 +166,8 @@ def new_record(
 
 def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
-    second = new.original[:4]
     number = int.from_bytes(new.original[4:], "big")
-    key = second + ((number + 1) % (1 << 32)).to_bytes(4, "big")
+    key = new.original[:4] + ((number + 1) % (1 << 32)).to_bytes(4, "big")
     return replace(new, original=key, story=key, match=key, text_at=key if any(new.text_at) else NO_TEXT)
 
 

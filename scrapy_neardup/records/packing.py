@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
 
@@ -26,12 +27,9 @@ class PackedFields:
 
     def pack(self, *values: object) -> bytes:
         header = list(values[: self._header_values])
-        strings = []
-        for place in self._strings:
-            string = values[place]
-            assert isinstance(string, bytes)
+        strings = [cast("bytes", values[place]) for place in self._strings]
+        for place, string in zip(self._strings, strings, strict=True):
             header[place] = len(string)
-            strings.append(string)
         return b"".join((self.prefix, self._header.pack(*header), *strings, *values[self._header_values :]))  # type: ignore[arg-type]
 
     def unpack(self, data: bytes) -> list[object]:

@@ -12,6 +12,7 @@ from scrapy_neardup.story import QUALIFIERS, Ledger, PrintedFigure, Story
 
 LEDGER_VERSION = 1
 _HEAD = struct.Struct(">BIH")  # version, how many states there have been, how many figures are printed
+# Kind, qualifier, whether it is a correction, the two numbers; then owner, document and time.
 _PRINTED = struct.Struct(">BB?dd4s8sI")
 _NO_BOUND = float("inf")
 
@@ -74,8 +75,10 @@ def pack_ledger(ledger: Ledger) -> bytes:
         return b""
     head = _HEAD.pack(LEDGER_VERSION, ledger.changed, len(ledger.printed))
     return head + b"".join(
-        _PRINTED.pack(kind, QUALIFIERS.index(qualifier), rest[0], low, _NO_BOUND if high is None else high, *rest[1:])
-        for kind, low, high, qualifier, *rest in (*ledger.printed, *ledger.states)
+        _PRINTED.pack(
+            kind, QUALIFIERS.index(qualifier), is_correction, low, _NO_BOUND if high is None else high, *source
+        )
+        for kind, low, high, qualifier, is_correction, *source in (*ledger.printed, *ledger.states)
     )
 
 
@@ -86,8 +89,8 @@ def read_ledger(packed: bytes | None) -> Ledger:
     try:
         version, changed, count = _HEAD.unpack_from(packed)
         figures = [
-            PrintedFigure(kind, low, None if high == _NO_BOUND else high, QUALIFIERS[qualifier], is_correction, *rest)
-            for kind, qualifier, is_correction, low, high, *rest in _PRINTED.iter_unpack(packed[_HEAD.size :])
+            PrintedFigure(kind, low, None if high == _NO_BOUND else high, QUALIFIERS[qualifier], is_correction, *source)
+            for kind, qualifier, is_correction, low, high, *source in _PRINTED.iter_unpack(packed[_HEAD.size :])
         ]
     except (struct.error, IndexError) as error:
         raise StoreError(f"{len(packed)} bytes are no ledger of this version: {error}") from error

@@ -169,6 +169,8 @@ COUNTERS = PackedFields(
     },
     VERSION,
 )
+_VALUES = attrgetter(*COUNTERS.fields)  # of ``StoryCounters``, in the order in which they are packed
+
 # A claim that is granted, after the second by the store's clock at which it was granted, or taken over.
 CLAIM = PackedFields(
     "claim",
@@ -277,12 +279,15 @@ def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
 
 def read_sources(packed: bytes) -> EventSources:
     """Read entries of ``StoryCounters.sources``, in the order of their times."""
-    entries = split(packed, SOURCE_BYTES)
-    return tuple(sorted((seconds_of(each[4:8]), each[:4], each[8:10].decode("latin-1").strip()) for each in entries))
+    return tuple(
+        sorted(
+            (seconds_of(each[4:8]), each[:4], each[8:10].decode("latin-1").strip())
+            for each in split(packed, SOURCE_BYTES)
+        )
+    )
 
 
 def read_extent(packed: bytes) -> Extent:
-    """Read the items, sources, states and developments that ``pack_extent`` packed."""
     return Extent(*_EXTENT.unpack(packed))
 
 
@@ -327,8 +332,6 @@ def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
         breaking_over=breaking_over,
     )
 
-
-_VALUES = attrgetter(*COUNTERS.fields)
 
 ChangeKind = Literal["joined", "united", "muted", "state"] | Level
 

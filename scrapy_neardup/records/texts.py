@@ -36,8 +36,7 @@ class StoredText(NamedTuple):
         title = " ".join(title[: 2 * _MOST_OF_TITLE].split())[:_MOST_OF_TITLE]
         end = len(text)
         if end > MOST_STORED:
-            near = _END.finditer(text, MOST_STORED - 500, MOST_STORED)
-            end = max((found.end() for found in near), default=MOST_STORED)
+            end = max((each.end() for each in _END.finditer(text, MOST_STORED - 500, MOST_STORED)), default=MOST_STORED)
         title, kept = (each.encode("utf-8", "replace").decode() for each in (title, text[:end]))
         return cls(title, kept, is_cut=end < len(text))
 

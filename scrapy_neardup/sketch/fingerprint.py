@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.settings.presets import Preset
-from scrapy_neardup.sketch.origin import NOTHING, Origin, packed_language
+from scrapy_neardup.sketch.origin import NO_HASH, Origin, packed_language
 from scrapy_neardup.sketch.text_sketch import Draft, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
 
@@ -39,8 +39,8 @@ class Sketcher(TextSketcher):
     @property
     def all_frequencies(self) -> dict[str, Frequencies]:
         """Return all document frequencies that are learned, by the kind of what is counted. Use them under ``lock``."""
-        found = {"features": self._signer.frequencies, "terms": self.topics.frequencies if self.topics else None}
-        return {kind: frequencies for kind, frequencies in found.items() if frequencies is not None}
+        counted = {"features": self._signer.frequencies, "terms": self.topics.frequencies if self.topics else None}
+        return {kind: frequencies for kind, frequencies in counted.items() if frequencies is not None}
 
     def learn(self, fingerprint: Fingerprint) -> None:
         """Count the features of a document."""
@@ -57,14 +57,14 @@ class Sketcher(TextSketcher):
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
         hash is compared. A text that a worker sketched is only sketched again if some of its lines are left out.
         """
-        titled = self.preset.with_title
-        texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
+        with_title = self.preset.with_title
+        texts = [f"{each.title}\n{each.text}" if with_title and each.title else each.text for each in documents]
         drafts = self.drafts(texts, [unpack_sketch(each.sketch) if each.sketch else None for each in documents])
         origins: list[Origin] = []
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
-                if self.boilerplate is not None and origin.source_hash != NOTHING:
+                if self.boilerplate is not None and origin.source_hash != NO_HASH:
                     draft.left_out = self.boilerplate.learn(
                         origin.source_hash,
                         origin.page,
@@ -88,7 +88,7 @@ class Sketcher(TextSketcher):
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, 0x7E87)]
         if document.url_identity:
             keys.append(xxhash.xxh32_intdigest(origin.url_hash, 0x0421))
-        if origin.article_hash != NOTHING:
+        if origin.article_hash != NO_HASH:
             keys.append(xxhash.xxh32_intdigest(origin.article_hash, 0xA271))
         topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
         names = b""
@@ -132,14 +132,14 @@ class Sketcher(TextSketcher):
 
     def _without_usual_terms(self, document: Document, origin: Origin) -> Origin:
         """Return an origin without what does not tell the articles of its source apart."""
-        if origin.source_hash == NOTHING or self.boilerplate is None:
+        if origin.source_hash == NO_HASH or self.boilerplate is None:
             return origin
-        is_article = self.boilerplate.is_article(origin.source_hash, origin.article)
-        article_hash = origin.article_hash if is_article else NOTHING
+        if not self.boilerplate.is_article(origin.source_hash, origin.article):
+            origin = origin._replace(article_hash=NO_HASH)
         # Terms that most titles of the source have do not tell articles apart, unless the lead of the text has them too
         # and they are not the name of the site.
         usual = self.boilerplate.usual_terms(origin.source_hash) & origin.terms
         if usual - origin.site_terms:
             lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
             usual -= terms_of(lead) - origin.site_terms
-        return origin._replace(terms=origin.terms - usual, article_hash=article_hash)
+        return origin._replace(terms=origin.terms - usual)

@@ -8,7 +8,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.titles import site_terms, title_terms, title_without_site
 
 # Instead of the hash of a source or article.
-NOTHING = bytes(4)
+NO_HASH = bytes(4)
 
 
 class Origin(NamedTuple):
@@ -29,12 +29,12 @@ class Origin(NamedTuple):
     def of(cls, document: Document) -> "Origin":
         source, article = document.source, document.article
         return cls(
-            source_hash(source),
-            page_hash(document.url_identity),
-            xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else NOTHING,
-            title_terms(title_without_site(document.title, source)),
-            site_terms(document.title),
-            xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
+            source_hash=source_hash(source),
+            url_hash=page_hash(document.url_identity),
+            article_hash=xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else NO_HASH,
+            terms=title_terms(title_without_site(document.title, source)),
+            site_terms=site_terms(document.title),
+            page=xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
         )
 
 
@@ -46,7 +46,7 @@ def packed_language(code: str) -> bytes:
 
 def source_hash(source: str) -> bytes:
     """Return a hash of a source in 4 bytes, zeros if there is none."""
-    return xxhash.xxh32_digest(_encoded(source)) if source else NOTHING
+    return xxhash.xxh32_digest(_encoded(source)) if source else NO_HASH
 
 
 def page_hash(identity: str) -> bytes:

@@ -70,19 +70,20 @@ class MinHashSigner:
         self._preset = preset
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
-        preset, hashes = self._preset, [distinct_features(body, self._preset) for body in bodies]
-        lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
+        preset = self._preset
+        shingles = [distinct_features(body, preset) for body in bodies]
+        lowest = minima([each[: preset.sample or None] for each in shingles], preset.num_perm, preset.seed)
         keys = band_keys(lowest, preset.bands, preset.rows)
         if preset.signature == "sketch":
-            lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
+            lowest = np.hstack((lowest, minima(shingles, CONFIRMING_LANES, preset.seed)))
         return [
             SignedText(
                 row.astype(np.uint8).tobytes(),
-                len(each),
+                len(hashes),
                 of_bands,
-                sample_keys(each, preset.samples) + body.lead_keys(preset.leads),
+                sample_keys(hashes, preset.samples) + body.lead_keys(preset.leads),
             )
-            for row, of_bands, each, body in zip(lowest, keys, hashes, bodies, strict=True)
+            for row, of_bands, hashes, body in zip(lowest, keys, shingles, bodies, strict=True)
         ]
 
 
@@ -174,8 +175,7 @@ class SimHashSigner:
         )
         counts = np.fromiter(terms.values(), np.float64, len(terms))
         features = (hashes >> np.uint64(32)).astype(np.uint32)
-        weights = counts * self.frequencies.weights(features)
-        signature = simhash(hashes, weights)
+        signature = simhash(hashes, counts * self.frequencies.weights(features))
         return SignedText(signature, len(terms), block_keys(signature, self._rows), (), features)
 
 
@@ -222,8 +222,7 @@ class Reference:
         places = np.searchsorted(self.keys, keys)
         places[places == len(self.keys)] = 0
         found = self.keys[places] == keys
-        sums = np.bincount(self.part[places[found]], weights=counts[found], minlength=PARTS)
-        vector = sums / self.lengths
+        vector = np.bincount(self.part[places[found]], weights=counts[found], minlength=PARTS) / self.lengths
         length = float(np.sqrt((vector * vector).sum()))
         if not length:
             return b""
@@ -238,8 +237,9 @@ def gram_keys(text: str) -> NDArray[np.uint64]:
 
 @cache
 def load_reference() -> Reference:
-    file = resources.files("scrapy_neardup.sketch").joinpath("reference.json")
-    content = json.loads(file.read_text(encoding="utf-8"))
+    content = json.loads(
+        resources.files("scrapy_neardup.sketch").joinpath("reference.json").read_text(encoding="utf-8")
+    )
     return Reference.of(content["grams"], bytes(content["mean"]))
 
 

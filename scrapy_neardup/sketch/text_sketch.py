@@ -20,10 +20,19 @@ from scrapy_neardup.sketch.signatures import SIGNERS, UNSIGNED, SignedText
 from scrapy_neardup.text.lines import Body, read_bodies
 
 _LEAST_WORDS = 5  # of a line that may be boilerplate: "by" and "Mrs." are in any article
-_STRINGS = "signature", "lead", "names", "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
     "packed sketch",
-    {"size": "I", "text_hash": "8s", "content_hash": "8s", **dict.fromkeys(_STRINGS, "I*")},
+    {
+        "size": "I",
+        "text_hash": "8s",
+        "content_hash": "8s",
+        "signature": "I*",
+        "lead": "I*",
+        "names": "I*",
+        "lines": "I*",
+        "band_keys": "I*",
+        "sample_keys": "I*",
+    },
 )
 
 
@@ -47,7 +56,7 @@ class Draft:
     lines: frozenset[int]  # keys of the lines that may be boilerplate
     read: Callable[[Sequence[str]], list[Body]]
     body: Body | None = None
-    sketch: TextSketch | None = None  # first that of all lines, if a worker made it
+    sketch: TextSketch | None = None  # one that a worker made is of all lines, until lines are left out
     left_out: frozenset[int] = frozenset()  # keys of lines that are boilerplate
 
     def read_body(self) -> Body:
