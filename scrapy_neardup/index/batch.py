@@ -148,18 +148,18 @@ class Batch(Part):
     async def _find_own_keys(self) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
         moved = self.documents
-        while moved := [each for each in moved if not self._has_key(each)]:
+        while moved := [each for each in moved if not self._keeps_key(each)]:
             for each in moved:
                 each.record = with_next_key(each.record)
             await self._read_records({each.key for each in self.documents})
 
-    def _has_key(self, new: CheckedDocument) -> bool:
-        """Return whether a document has its key, as the first or because it was checked before."""
+    def _keeps_key(self, new: CheckedDocument) -> bool:
+        """Return False if another document has the key of a new one. If it is the same document, note its record."""
         if new.key not in self._taken:
             return True
         stored = self.records[new.key]
-        own = (new.record.text_hash, new.record.url_hash)
-        if stored is None or stored.life == WITHDRAWN or (stored.text_hash, stored.url_hash) != own:
+        text_and_page = (new.record.text_hash, new.record.url_hash)
+        if stored is None or stored.life == WITHDRAWN or (stored.text_hash, stored.url_hash) != text_and_page:
             return False
         # Only a document with a match needs ``tells_title``, not stored. A wall has one, but a story of its own.
         new.stored = replace(stored, tells_title=stored.story != new.key, is_boilerplate=new.record.is_boilerplate)
@@ -178,8 +178,8 @@ class Batch(Part):
         for _ in range(MOST_LINKS + 1):
             await self._read_records(wanted)
             done |= wanted
-            found = [(key, record) for key in wanted if (record := self.records[key])]
-            wanted = {record.match for key, record in found if record.is_dropped or self._is_lost(key, record)} - done
+            known = [(key, record) for key in wanted if (record := self.records[key])]
+            wanted = {record.match for key, record in known if record.is_dropped or self._is_lost(key, record)} - done
             if not wanted:
                 break
         self._add_matches_of_lost()
@@ -292,7 +292,6 @@ class Batch(Part):
         exactly one is the original.
         """
         layout = self.layout
-        window = self.policy.window
         key = new.key
         second = seconds_of(key)
         expected, writes = list[Expected](), list[Call]()
@@ -307,14 +306,15 @@ class Batch(Part):
         needed = {record.text_at} - {NO_TEXT, key}
         if new.decision.match is not None:
             needed.add(new.decision.match.pair.key)
-        there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
+        must_exist = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
             asked = layout.asked(kept.record.run)
-            writes += [Call("HSET", asked, (key, kept.key, b"", b"")), Call("EXPIRE", asked, (window,))]
+            writes += [Call("HSET", asked, (key, kept.key, b"", b"")), Call("EXPIRE", asked, (self.policy.window,))]
+        # Slices and generations live until their end + window.
+        slice_left = SLICE - second % SLICE + self.policy.window
         own = new.near.own
-        slice_left = SLICE - second % SLICE + window
         writes += [
-            Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
+            Call("EXPIRE", own.name, (own.start + own.seconds - second + self.policy.window,)),
             Call("HSET", layout.records(key), (key, new.packed)),
             Call("EXPIRE", layout.records(key), (slice_left,)),
         ]
@@ -325,4 +325,5 @@ class Batch(Part):
             writes.append(Call("HSET", layout.texts(key), (key, pack_text(self._texts[key]))))
         if record.text_at != NO_TEXT:  # the text lives as long as this record
             writes.append(Call("EXPIRE", layout.texts(record.text_at), (slice_left,)))
-        return Commit([Expected(Call("HGET", layout.records(key), (key,))), *there, *expected], writes, new.posted)
+        must_be_free = Expected(Call("HGET", layout.records(key), (key,)))
+        return Commit([must_be_free, *must_exist, *expected], writes, new.posted)

@@ -160,11 +160,12 @@ class Expiry(Part):
     def _note(self, document: CheckedDocument) -> list[str]:
         """Note a document. Return the keys that have left the window with it."""
         second = seconds_of(document.key)
-        earlier = min(self._latest or second, second)
-        before = self._horizon
+        agreed = min(self._latest or second, second)  # the last two documents have reached this second
+        horizon_before = self._horizon
         self._latest = second
-        self._horizon = (earlier - self.policy.window) // SLICE * SLICE
-        if self._horizon - before > self.policy.window or self._horizon < self._kept_before:
+        self._horizon = (agreed - self.policy.window) // SLICE * SLICE
+        has_leapt = self._horizon - horizon_before > self.policy.window
+        if has_leapt or self._horizon < self._kept_before:
             self._kept_before = self._horizon
         # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
         self._own |= {each.name: each for each in self.layout.spans_of(second)}
@@ -173,9 +174,9 @@ class Expiry(Part):
             # The story that it joined, and the one that this became a part of.
             for key in {document.decision.record.story, bytes.fromhex(document.story.id)}:
                 name = self.layout.story(key)
-                known = self._own.get(name, Span(name, 0, 1))  # a story lives for a window after its last member
-                self._own[name] = known._replace(start=max(newest, known.start))
-        if self._horizon == before:
+                span = self._own.get(name, Span(name, 0, 1))  # a story lives for a window after its last member
+                self._own[name] = span._replace(start=max(newest, span.start))
+        if self._horizon == horizon_before:
             return []
         dead = [
             name

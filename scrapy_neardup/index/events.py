@@ -42,8 +42,8 @@ MOST_TAKEN_OVER = 64
 # How many events on their way are kept, counted for each receiver. Further ones cannot be taken over.
 MOST_WAITING = 10_000
 
-# An event on its way to one receiver: the token of its claim, and the key of the receiver.
-Entry = tuple[str, bytes]
+# An event on its way to one receiver: the token of the event's claim, and the key of the receiver.
+OutboxEntry = tuple[str, bytes]
 
 _SECONDS = struct.Struct(">2I")
 
@@ -84,10 +84,10 @@ class Events(Part):
             Call("HGETALL", self.layout.story(key)),
         ]
         clock, granted, waiting, ended, whole = await answers(client, calls)
-        if granted:
-            _, known = read_claim(claim.token.encode(), cast("bytes", granted))
-            known = replace(known, receivers=claim.receivers)
-            return _granted(known, await self._stories.final(client, bytes.fromhex(known.story)))
+        if granted:  # before, but the answer was lost
+            _, granted_claim = read_claim(claim.token.encode(), cast("bytes", granted))
+            granted_claim = replace(granted_claim, receivers=claim.receivers)
+            return _granted(granted_claim, await self._stories.final(client, bytes.fromhex(granted_claim.story)))
         story = whole_story(key, whole)
         counters = story.counters
         claim = replace(claim, signalled=read_extent(counters.signalled), run=self.partition.run)
@@ -113,7 +113,7 @@ class Events(Part):
         return _granted(claim, story)
 
     @swaps
-    async def confirm(self, client: Client, entries: Iterable[Entry]) -> None:
+    async def confirm(self, client: Client, entries: Iterable[OutboxEntry]) -> None:
         """Forget these events on their way: their receivers have them, or will never take them."""
         await answers(client, [Call("HDEL", self.layout.outbox, [*map(_field, entries)])])
 
@@ -123,7 +123,7 @@ class Events(Part):
         client: Client,
         seconds: float,
         receivers: Collection[bytes] = (CRAWL,),
-        in_hand: Container[Entry] = (),
+        in_hand: Container[OutboxEntry] = (),
     ) -> list[Granted]:
         """Return events on their way to these receivers that no living crawl has in hand. The caller sends them.
 
@@ -235,7 +235,7 @@ class Events(Part):
         return known
 
 
-def _field(entry: Entry) -> bytes:
+def _field(entry: OutboxEntry) -> bytes:
     """Return the name of the field that the outbox has for an event on its way."""
     token, receiver = entry
     return token.encode() + receiver
@@ -254,7 +254,7 @@ def _is_free(claim: Claim, beats: Heartbeats, *, is_old: bool) -> bool:
 
 def _by_newest(ended: object) -> list[tuple[bytes, EventSources]]:
     """Return the sources of events that have ended, by story, in the order of their newest source."""
-    found = [
+    with_sources = [
         (key, sources) for key, packed in cast("dict[bytes, bytes]", ended).items() if (sources := read_sources(packed))
     ]
-    return sorted(found, key=lambda each: (each[1][-1][0], each[0]))
+    return sorted(with_sources, key=lambda each: (each[1][-1][0], each[0]))

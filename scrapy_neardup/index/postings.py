@@ -90,7 +90,7 @@ class Keys:
     def shards(self, bits: int) -> Sequence[bytes]:
         """Return the name of the shard of each key if ``bits`` bits name a shard."""
         if bits not in self._shards:
-            mask = -1 << 32 - bits
+            mask = -1 << 32 - bits  # keeps the highest ``bits`` of a key
             names = struct.pack(f">{len(self.numbers)}I", *[key & mask for key in self.numbers])
             self._shards[bits] = struct.unpack("3sx" * len(self.numbers), names)
         return self._shards[bits]
@@ -171,18 +171,18 @@ def _added(
     keys: Keys, own: Generation, document: bytes
 ) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
     """Return ``added`` and ``gone`` of ``NewPostings``: a document replaces the oldest ones at crowded keys."""
-    new = own.posting_of(document)
+    posting = own.posting_of(document)
     shards = keys.shards(own.bits)
     if len(set(shards)) == len(shards) and all(len(each) < MOST_POSTINGS for each in own.postings.values()):
-        return [(shard, tag + new) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always
+        return [(shard, tag + posting) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always
     added = dict[bytes, bytes]()
     gone = list[tuple[bytes, bytes]]()
     for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
-        if len(found := own.postings.get(number, ())) >= MOST_POSTINGS:
-            if new <= (oldest := min(found)):
+        if len(others := own.postings.get(number, ())) >= MOST_POSTINGS:
+            if posting <= (oldest := min(others)):  # postings begin with their seconds, so they sort by time
                 continue
             gone.append((shard, tag + oldest))
-        added[shard] = added.get(shard, b"") + tag + new
+        added[shard] = added.get(shard, b"") + tag + posting
     return [*added.items()], gone
 
 
@@ -208,7 +208,7 @@ class ShardBits(dict[str, int]):
         """
         counts = await answers(client, [Call("HLEN", name) for name in slices])
         busy = [documents for documents in cast("list[int]", counts) if documents]
-        bits = 15  # of an empty window
+        bits = _FEWEST_BITS  # of an empty window
         if busy:
             postings = sum(busy) / len(busy) * (generation.seconds / SLICE * keys)
             # 16 in a shard: fewer make many fields, more make each check read and write much.
@@ -238,33 +238,36 @@ class Postings:
     def __init__(self, layout: Layout, bits: ShardBits) -> None:
         self._layout = layout
         self._bits = bits
-        self._known = list[tuple[Keys, Generation]]()
-        self._added: dict[int, list[tuple[str, bytes]]] = {}  # not committed yet: with their generations, by key
-        self._versions: dict[str, bytes] = {}  # that the generations get
+        self._known = list[tuple[Keys, Generation]]()  # generations whose bits are known, each for one document's keys
+        self._added: dict[int, list[tuple[str, bytes]]] = {}  # not committed yet: generation and posting, by key
+        self._versions: dict[str, bytes] = {}  # that generations get by the commits to come, by their names
 
     async def calls(self, client: Client, documents: Sequence[Neighbourhood]) -> list[Call]:
         """Return the calls whose answers ``take`` takes.
 
         Of a generation whose bits are not known nothing is read, as if it was empty. If it is not, the commit fails.
         """
-        asked = [(each.keys, one) for each in documents for one in each.generations]
-        if any(each.own.name not in self._bits for each in documents):
-            await self._bits.read(client, [one for _, one in asked])
-        self._known = [(keys, one) for keys, one in asked if one.name in self._bits]
+        all_around = [(new.keys, generation) for new in documents for generation in new.generations]
+        if any(new.own.name not in self._bits for new in documents):
+            await self._bits.read(client, [generation for _, generation in all_around])
+        self._known = [(keys, generation) for keys, generation in all_around if generation.name in self._bits]
         for _, generation in self._known:
             generation.bits = self._bits[generation.name]
-        return [Call("HMGET", one.name, (b"bits", b"version", *keys.shards(one.bits))) for keys, one in self._known]
+        return [
+            Call("HMGET", generation.name, (b"bits", b"version", *keys.shards(generation.bits)))
+            for keys, generation in self._known
+        ]
 
     async def take(self, client: Client, documents: Sequence[Neighbourhood], found: Sequence[object]) -> None:
         """Read the postings, and choose where each document is posted: beside its generation if that is crowded."""
         for (keys, generation), answer in zip(self._known, found, strict=True):
             generation.read(keys, answer)
-        for each in documents:
-            if each.own.is_crowded:
-                each.own = next(one for one in each.generations if one.is_overflow and one.start == each.own.start)
-            if each.own.name not in self._bits:
-                await self._bits.choose(client, each.own, self._layout.slices(each.second), len(each.keys.weights))
-            each.own.bits = self._bits[each.own.name]
+        for new in documents:
+            if new.own.is_crowded:
+                new.own = next(each for each in new.generations if each.is_overflow and each.start == new.own.start)
+            if new.own.name not in self._bits:
+                await self._bits.choose(client, new.own, self._layout.slices(new.second), len(new.keys.weights))
+            new.own.bits = self._bits[new.own.name]
 
     def find(self, new: Neighbourhood, window: int) -> list[bytes]:
         """Return the keys of the documents that are compared with a new one, the likeliest first.

@@ -98,14 +98,14 @@ def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | No
 
     Return None if that one is gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
     """
-    found: Record | None = record
+    reached: Record | None = record
     for _ in range(MOST_LINKS + 1):
-        if found is None:
+        if reached is None:
             break
-        if not found.is_dropped:
-            return Kept(key, found)
-        key = found.match
-        found = record_of(key)
+        if not reached.is_dropped:
+            return Kept(key, reached)
+        key = reached.match
+        reached = record_of(key)
     return None
 
 

@@ -24,8 +24,8 @@ from scrapy_neardup.index.store import (
     Call,
     Client,
     Commit,
-    Entry,
     Facts,
+    LogEntry,
     NewPostings,
     R,
     Store,
@@ -179,8 +179,8 @@ class SQLiteClient(Client):
                 return False
         own, bits, _, _ = new.hashes[-1]
         for shard, gone in new.gone:
-            kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
-            self.hset(own, shard, b"".join(kept))
+            postings = split(self.hget(own, shard) or b"", new.size)
+            self.hset(own, shard, b"".join(each for each in postings if each != gone))
         # SQLite calls what it appends a text, whatever its bytes.
         self._put(own, new.added, "CAST(value || excluded.value AS BLOB)")
         self.hset(own, "bits", bits, "version", new.version)
@@ -209,13 +209,13 @@ class SQLiteClient(Client):
         self.hset(key, b"%d-0" % number, entry[-1])
         self.hdel(key, b"%d-0" % (number - most))
 
-    def xrange(self, key: str, start: str, *limits: Argument) -> list[Entry]:
+    def xrange(self, key: str, start: str, *limits: Argument) -> list[LogEntry]:
         return self._entries(key, "AND field >= ? ORDER BY field LIMIT ?", start.encode(), limits[-1])
 
-    def xrevrange(self, key: str, *limits: Argument) -> list[Entry]:
+    def xrevrange(self, key: str, *limits: Argument) -> list[LogEntry]:
         return self._entries(key, "ORDER BY field DESC LIMIT ?", limits[-1])
 
-    def _entries(self, key: str, query: str, *values: object) -> list[Entry]:
+    def _entries(self, key: str, query: str, *values: object) -> list[LogEntry]:
         return [(field, {LOGGED: as_bytes(value)}) for field, value in self._rows(key, query, *values)]
 
     async def names(self, beginning: str) -> list[str]:

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 Argument = bytes | str | int
 
-Entry = tuple[bytes, dict[bytes, bytes]]  # of a log: its id, and its fields
+LogEntry = tuple[bytes, dict[bytes, bytes]]  # its id, and its fields
 LOGGED = b"c"  # the only field of an entry
 
 

@@ -26,8 +26,8 @@ from scrapy_neardup.index.store import (
     Call,
     Client,
     ConflictError,
-    Entry,
     Expected,
+    LogEntry,
     answers,
     new_version,
     swap,
@@ -52,32 +52,34 @@ class Stories(Part):
         and claims for the other one are then for the story that stays. Uniting again changes nothing. Raise
         StoreUnavailable if the store does not answer in time; then unite again.
         """
-        found = [await self.final(client, bytes.fromhex(each)) for each in (story, other.id)]
-        stays, moves = sorted(found, key=lambda each: each.key)
+        stored, stored_other = [await self.final(client, bytes.fromhex(each)) for each in (story, other.id)]
+        stays, moves = sorted((stored, stored_other), key=lambda each: each.key)
         if stays.key == moves.key:  # the one that was read last has what the other one brought
-            return found[1].snapshot
+            return stored_other.snapshot
         if len(stays.counters.united) + len(moves.counters.united) >= MOST_UNITED * KEY_BYTES:
-            return found[0].snapshot
-        known = {*stays.members}
-        begun = list[tuple[bytes, bytes]]()
-        if not found[1].counters.joined:
-            first = found[1].key
+            return stored.snapshot
+        kept_before = {*stays.members}
+        begun = list[tuple[bytes, bytes]]()  # the other story's first document, packed, if nobody has joined it yet
+        if not stored_other.counters.joined:
+            first = stored_other.key
             text = (await self.partition.texts(client, {first})).get(first)
-            begun = begin_story(found[1].counters, found[1].ledger, other, text)
+            begun = begin_story(stored_other.counters, stored_other.ledger, other, text)
             if text is not None:
-                found[1].told = told_by(text.title, text.text, other.language)
-            found[1].members.update(begun)
-        moving = read_members(moves.members.items())
+                stored_other.told = told_by(text.title, text.text, other.language)
+            stored_other.members.update(begun)
         ledgers = stays.ledger, moves.ledger
         stays.told = united_told(stays.told, moves.told)
-        states = max(each.changed for each in ledgers)
-        to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, moving)
-        members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
-        writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
+        states_before = max(each.changed for each in ledgers)
+        members = read_members(moves.members.items())
+        to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, members)
+        if stored_other is stays:
+            to_keep = [*begun, *to_keep]
+        new_members = [(key, packed) for key, packed in to_keep if key not in kept_before]
+        writes = self.writes(stays, 2 * self.policy.window, new_members) + self.writes(moves, 2 * self.policy.window)
         writes += self.layout.log(
-            *(StoryChange("joined", found[1].key, each) for each, _ in begun),
+            *(StoryChange("joined", stored_other.key, key) for key, _ in begun),
             StoryChange("united", moves.key, stays.key),
-            *new_states(stays, states),
+            *new_states(stays, states_before),
         )
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
@@ -266,22 +268,24 @@ class JoinedStories(Part):
             united.counters.last = max(united.counters.last, join.member.seen_at)
             writes += self._stories.writes(united, 2 * self.policy.window)
         counters = story.counters
-        before = counters.joined
-        states = story.ledger.changed
+        joined_before = counters.joined
+        states_before = story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
         first_text = text_of(bytes.fromhex(join.story), self._records, self._texts)
         join = with_news(story.told, story.ledger, counters, join, first_text)
         known = {each.hex() for each in story.members}
         to_keep = count_join(counters, story.ledger, join, known, first_text, key.hex())
         own = bytes.fromhex(join.member.id)
-        if counters.joined == before:
+        if counters.joined == joined_before:  # it is a member already: tell its news of that time
             earlier = read_members([(own, story.members[own])] if own in story.members else [])
             return replace(story.snapshot, news=earlier[0].news if earlier else ()), [], writes
         # A member dated far ahead does not keep the story for ever.
         seconds = self.policy.window + min(self.policy.window, counters.last - join.member.seen_at)
         writes += self._stories.writes(story, seconds, to_keep)
         new = dict.fromkeys((*dict(to_keep), own))
-        writes += self.layout.log(*(StoryChange("joined", key, each) for each in new), *new_states(story, states))
+        writes += self.layout.log(
+            *(StoryChange("joined", key, each) for each in new), *new_states(story, states_before)
+        )
         story.members.update(to_keep)
         story.version = new_version()
         writes.append(Call("HSET", self.layout.story(key), ("version", story.version)))
@@ -317,48 +321,52 @@ class Changes(Part):
 
         Raise InputError if the cursor is none.
         """
-        # The last known change, and the second of the answer.
-        given = re.fullmatch("([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})", cursor or f"{_BEGINNING}@{int(time.time())}")
-        if given is None:
+        # The id of the last known change, and the second of the answer that had it.
+        parts = re.fullmatch("([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})", cursor or f"{_BEGINNING}@{int(time.time())}")
+        if parts is None:
             raise InputError(f"{str(cursor)[:80]!r} is no cursor: give the `next` of an earlier answer, unchanged")
-        known = given[1]
+        known = parts[1]
         log = self.layout.changes
-        behind = ("+", "COUNT", most + 2)
+        to_newest = ("+", "COUNT", most + 2)  # the known change, those that are asked for, and one more
         calls = [
-            Call("XRANGE", log, (known, *behind)),
+            Call("XRANGE", log, (known, *to_newest)),
             Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
             Call("XLEN", log),
         ]
-        found, newest, length = cast("tuple[list[Entry], list[Entry], int]", await answers(client, calls))
+        entries, newest, length = cast("tuple[list[LogEntry], list[LogEntry], int]", await answers(client, calls))
         if known == _BEGINNING:
-            is_late = time.time() - int(given[2]) > 2 * self.policy.window
+            is_late = time.time() - int(parts[2]) > 2 * self.policy.window
             is_gap = bool(cursor) and (is_late or length >= self.layout.most_changes)
-        elif is_gap := not (found and found[0][0].decode() == known):
-            if not found:  # the store was emptied, and if there is anything new, its clock was set back
-                (found,) = cast("list[list[Entry]]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))
+        elif entries and entries[0][0].decode() == known:  # the last known change is still there
+            is_gap = False
+            entries = entries[1:]
+        else:
+            is_gap = True
+            if not entries:  # the store was emptied, and if there is anything new, its clock was set back
+                (entries,) = cast(
+                    "list[list[LogEntry]]", await answers(client, [Call("XRANGE", log, ("-", *to_newest))])
+                )
                 if not newest:
                     known = _BEGINNING
-        else:
-            found = found[1:]
-        read = found[:most]
-        return ChangesRead(self._changes(read), _cursor(known, read[-1:]), is_gap, len(found) > most)
+        read = entries[:most]
+        return ChangesRead(self._changes(read), _cursor(known, read[-1:]), is_gap, len(entries) > most)
 
     @reads
     async def newest(self, client: Client, most: int) -> tuple[list[StoryChange], str]:
         """Return the newest changes, and the cursor behind them."""
-        call = Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))
-        (found,) = cast("list[list[Entry]]", await answers(client, [call]))
-        return self._changes(found), _cursor(_BEGINNING, found[:1])
+        calls = [Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))]
+        (entries,) = cast("list[list[LogEntry]]", await answers(client, calls))
+        return self._changes(entries), _cursor(_BEGINNING, entries[:1])
 
-    def _changes(self, entries: list[Entry]) -> list[StoryChange]:
+    def _changes(self, entries: list[LogEntry]) -> list[StoryChange]:
         changes = [change for _, entry in entries if (change := read_change(entry.get(LOGGED, b"")))]
         if len(changes) < len(entries):
             self.partition.warn_damaged("a change of a story", "it is not told")
         return changes
 
 
-def _cursor(known: str, newest: list[Entry]) -> str:
-    """Return the cursor behind the newest entry that was read, or behind the last known one."""
-    for entry, _ in newest:
-        known = entry.decode()
+def _cursor(known: str, newest: list[LogEntry]) -> str:
+    """Return the cursor behind the newest entry, or behind the last known one if ``newest`` is empty."""
+    for entry_id, _ in newest:  # one at most
+        known = entry_id.decode()
     return f"{known}@{int(time.time())}"

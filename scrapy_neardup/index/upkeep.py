@@ -103,9 +103,10 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     if not (selection.source_hash or selection.url_hash):
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", each.name) for each in names]
-    found = await _rows(client, slices)
-    selected = {key: record.source_hash for _, key, record in found if selection.takes(record)}
-    removed = [(name, key) for name, key, record in found if key in selected or record.original in selected]
+    documents = await _documents_in(client, slices)
+    selected = {key: record.source_hash for _, key, record in documents if selection.takes(record)}
+    # Copies of a selected document go too.
+    removed = [(name, key) for name, key, record in documents if key in selected or record.original in selected]
     calls = list[Call | Commit]()
     for name, key in removed:
         calls += [Call("HDEL", name, (key,)), Call("HDEL", texts_beside(name), (key,))]
@@ -138,7 +139,7 @@ async def _forget(
     return []
 
 
-async def _rows(client: Client, slices: Iterable[str]) -> list[tuple[str, bytes, Record]]:
+async def _documents_in(client: Client, slices: Iterable[str]) -> list[tuple[str, bytes, Record]]:
     """Return the documents of these hashes of records: name of the hash, key and record."""
     return [
         (name, key, record)

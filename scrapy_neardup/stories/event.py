@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.index.events import Entry, Events, Granted
+from scrapy_neardup.index.events import Events, Granted, OutboxEntry
 from scrapy_neardup.settings.values import SECTIONS
 from scrapy_neardup.story import CRAWL, LEVELS, Claim, Level, Member, Story
 
@@ -108,7 +108,7 @@ class Sender:
         self,
         receiver: Receiver,
         report: Callable[[StoryEvent], SpecialReport],
-        note_result: Callable[[Entry], None],
+        note_result: Callable[[OutboxEntry], None],
         pauses: tuple[float, float] = (1.0, 60.0),
     ) -> None:
         self._receiver = receiver
@@ -184,8 +184,10 @@ class Sender:
             logger.error("The %s refuses event %s: %s. It is not sent again", self._receiver.name, event.id, error)
         except Exception as error:
             if not self._has_failed:
-                message = "The %s takes no events; they wait and are tried again. %s: %s"
-                logger.warning(message, self._receiver.name, type(error).__name__, error)
+                logger.warning(
+                    "The %s takes no events; they wait and are tried again. %s: %s",
+                    *(self._receiver.name, type(error).__name__, error),
+                )
             self._has_failed = True
             if token in self._waiting:
                 self._waiting[token] = failures + 1, event
@@ -211,9 +213,9 @@ class Outbox:
         self._sections: Collection[str] = SECTIONS
         self._senders: dict[bytes, Sender] = {}
         self.has_lost_answer = False  # of a claim, so the store may have an event that nobody knows of
-        self._in_hand: dict[Entry, StoryEvent] = {}
-        self._over = set[Entry]()  # that the store does not know of
-        self._handed_out = set[Entry]()
+        self._in_hand: dict[OutboxEntry, StoryEvent] = {}
+        self._over = set[OutboxEntry]()  # the receiver has the event or refuses it, and the store is yet to be told
+        self._handed_out = set[OutboxEntry]()  # by the last call of ``hand_out``
 
     def send_to(
         self, senders: Mapping[bytes, Sender], levels: Collection[str], sections: Collection[str] = SECTIONS
@@ -226,7 +228,7 @@ class Outbox:
         self._levels = levels
         self._sections = sections
 
-    def note_result(self, entry: Entry) -> None:
+    def note_result(self, entry: OutboxEntry) -> None:
         """Note that a receiver has an event, or will never take it."""
         if self._in_hand.pop(entry, None):
             self._over.add(entry)

@@ -105,7 +105,7 @@ class Webhook(Receiver):
             raise DeliveryFailed(
                 f"{host} answers {status}, redirected{other}: set {self.setting} to the url it redirects to"
             )
-        _judge(host, status, self.setting)
+        _raise_unless_taken(host, status, self.setting)
 
     async def prepare(self) -> None:
         """Load the HTTP client, in a thread: the import would hold up the event loop."""
@@ -116,8 +116,9 @@ class Webhook(Receiver):
         import aiohttp
 
         if self._client is None:
-            limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=3.0)
-            self._client = aiohttp.ClientSession(timeout=limits, auto_decompress=False)
+            self._client = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=self._deadline, sock_connect=3.0), auto_decompress=False
+            )
         # aiohttp could read the proxy of the environment itself, but then it would also take passwords from a .netrc,
         # whose default entry is for every host.
         parts = urlsplit(self._url)
@@ -150,8 +151,8 @@ class Service(Receiver):
         self.name = f"service {url.partition('://')[0]}"
         self.key = _key_of(url)
         self._url = url
-        sender = "scrapy_neardup.stories.send_message.load_sender"
-        options = WorkerOptions(None, deadline, (sender, ""), memory=None, too_slow=NO_ANSWER)
+        sketching = "scrapy_neardup.stories.send_message.load_sender", ""  # it sends messages instead of sketches
+        options = WorkerOptions(None, deadline, sketching, memory=None, too_slow=NO_ANSWER)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
 
     async def prepare(self) -> None:
@@ -167,7 +168,7 @@ class Service(Receiver):
         except ExtractionError as error:
             raise DeliveryFailed(f"{self.name}: {error}") from None
         if answer.sketch != b"0":
-            _judge(self.name, int(answer.sketch), self.setting)
+            _raise_unless_taken(self.name, int(answer.sketch), self.setting)
             raise DeliveryFailed(f"{self.name} did not take the message; check its url in {self.setting}")
 
     async def close(self) -> None:
@@ -246,8 +247,8 @@ def _key_of(address: str) -> bytes:
     return hashlib.sha256(address.encode("utf-8", "surrogatepass")).digest()[:RECEIVER_BYTES]
 
 
-def _judge(receiver: str, status: int, setting: str) -> None:
-    """Raise Refused or DeliveryFailed if the answer says that the event was not taken."""
+def _raise_unless_taken(receiver: str, status: int, setting: str) -> None:
+    """Raise Refused or DeliveryFailed unless this status of HTTP says that the event was taken."""
     if 200 <= status < 300:
         return
     if 400 <= status < 500 and status not in _WORTH_RETRYING:

@@ -122,31 +122,30 @@ def _measures(event: StoryEvent) -> dict[str, int]:
 def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[str, Any]:
     """Return a sentence that tells the news, and the page that has it.
 
-    An update leads with what is new on its page, if this is about the story. Otherwise the sentence, or else another
-    title, tells the headline, in the language of the headline if there is one, and has most terms of the headline, and
-    of the titles and leads of the other owners. That of a page whose title agrees with the headline counts up to twice.
+    ``_leads_of`` has the sentences. Of several the best one tells the headline, is in its language, and has a figure of
+    it. Then the terms count that a sentence shares with the headline, and with titles and leads of the other owners, up
+    to twice if the title of its page agrees with the headline. Then the newest page counts.
     """
     item = next((member for member in members if member.id == event.item), None)
     if item is None:
         return {"lead": "", "lead_from": None}
     with_headline = [member for member in members if headline in member.title] or [item]
     languages = {member.language for member in with_headline}
-    of_headline = terms_of(headline) or {0}
-    told_by = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
-
+    headline_terms = terms_of(headline) or {0}
+    terms_by_owner = {member.owner: terms_of(f"{member.title} {member.lead}") for member in members}
     figures = counted_figures(find_figures(headline))
 
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
-        of_others = sum(len(terms & each) for owner, each in told_by.items() if owner != member.owner)
-        told = len(terms & of_headline) + of_others / len(told_by)
-        told *= 1 + len(of_headline & terms_of(member.title)) / len(of_headline)
+        with_others = sum(len(terms & each) for owner, each in terms_by_owner.items() if owner != member.owner)
+        shared = len(terms & headline_terms) + with_others / len(terms_by_owner)
+        shared *= 1 + len(headline_terms & terms_of(member.title)) / len(headline_terms)
         return (
             _tells(headline, sentence),
             member.language in languages,
             not figures.isdisjoint(find_figures(sentence)),
-            told / (20 + len(terms)),  # the terms of a much longer sentence are worth less
+            shared / (20 + len(terms)),  # the terms of a much longer sentence are worth less
             member.number,
         )
 

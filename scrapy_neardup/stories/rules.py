@@ -97,9 +97,9 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     spans = [(FEW_SPAN, breaking_over)] if are_few else [(BURST_SPAN, breaking_over), (HOUR, breaking_over + 1)]
     if people_harmed(story) > 0:
         spans.append((DAY if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
-    if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
+    if any(_most_counting(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
-    if _most_told(story, HOUR, time) > max(2, int(2 / 3 * breaking_over)):
+    if _most_counting(story, HOUR, time) > max(2, int(2 / 3 * breaking_over)):
         return "watch"
     return None
 
@@ -144,7 +144,7 @@ def bursts_of(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int
     }
 
 
-def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
+def _most_counting(story: Story, span: int, at: float, burst: float = 0) -> int:
     """Return the largest number of sources that count in one of the spans that hold this second.
 
     A span counts if it has ``burst`` times the sources of each span before it.
@@ -155,11 +155,15 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
     languages = ("",) * len(times) if count_in_full else story.source_languages
     ends = (end for end in _ends(times, span, at) if _is_burst(times, end, span, burst))
     spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
-    return max(map(_told, spans), default=0)
+    return max(map(_count_sources, spans), default=0)
 
 
-def _told(languages: Sequence[str]) -> int:
-    """Return how many sources count that print in these languages. One that is not known is no other language."""
+def _count_sources(languages: Sequence[str]) -> int:
+    """Return how many of the sources count that print in these languages, see ``OTHERS``.
+
+    ``languages`` has one entry for each source, as in ``Story.source_languages``: "en", "EN" for a copy,
+    ``MANY_FIGURES``, or "" if it is not known, which is no other language.
+    """
     known = Counter(each.lower() for each in languages if each)
     with_figures = known.pop(MANY_FIGURES, 0)
     most = max(known.values(), default=0)
@@ -197,6 +201,7 @@ def most_within(times: Sequence[int], span: int, at: float) -> int:
 def fullest_hour(sources: EventSources) -> EventSources:
     """Return the sources that were new within one hour: the fullest hour that is a burst."""
     times = [second for second, _, _ in sources]
+    # Of each source the hour that ends with it.
     hours = (sources[bisect_right(times, second - HOUR) : end] for end, second in enumerate(times, 1))
     return max((hour for hour in hours if _is_burst(times, hour[-1][0], HOUR, BURST)), key=len, default=())
 
@@ -209,22 +214,24 @@ def breaking_threshold(
     It is at least ``min_sources``. ``events`` are those that have ended. ``EVENTS_OF_A_SOURCE``, ``SPENT_ALLOWED`` and
     ``KNOWN_SHARE`` keep somebody who makes up events from raising the threshold.
     """
+    # The time of an event is that of its newest source.
     ended = [event for event in events if event and now - HISTORY <= event[-1][0] <= now]
     hours = sorted(((event[-1][0] // DAY, fullest_hour(event)) for event in ended), key=lambda hour: -len(hour[1]))
     counted = Counter[tuple[int, bytes]]()  # events by day and owner
-    peaks = []
+    peaks = []  # how many sources count in the fullest hour of each event
     for day, hour in hours:
         counting = [(day, owner) for _, owner, _ in hour if counted[day, owner] < EVENTS_OF_A_SOURCE]
         counted.update(counting)
-        peaks.append(min(_told([language for *_, language in hour]), int(SPENT_ALLOWED * len(counting))))
+        peaks.append(min(_count_sources([language for *_, language in hour]), int(SPENT_ALLOWED * len(counting))))
     # Divide by at least one day: a new store has no history.
     allowed = int(events_per_day * max(1.0, (now - min((event[-1][0] for event in ended), default=now)) / DAY))
-    wanted = max(sorted(peaks, reverse=True)[allowed:], default=0)
+    first_over_budget = max(sorted(peaks, reverse=True)[allowed:], default=0)
     known = {owner for event in ended if event[-1][0] // DAY < now // DAY for _, owner, _ in event}
-    return max(min_sources, min(wanted, int(KNOWN_SHARE * len(known))))
+    return max(min_sources, min(first_over_budget, int(KNOWN_SHARE * len(known))))
 
 
 def _is_burst(times: Sequence[int], end: float, span: int, least: float) -> bool:
+    # The span has ``least`` times the sources of each span of its length in the ``HOURS_BEFORE``.
     before = (_within(times, span, end - gone) for gone in range(span, HOURS_BEFORE * HOUR + 1, span))
     return _within(times, span, end) >= least * max(before, default=0)
 

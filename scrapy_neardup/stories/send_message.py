@@ -32,9 +32,8 @@ def load_sender(_: str) -> Callable[[Sequence[str]], list[bytes]]:
         service = Apprise()
         service.add(url)
         for each in service:
-            each.request_rate_per_sec = (
-                0  # Apprise waits up to 5.5 s between two; a service that has enough answers 429
-            )
+            # Apprise would wait up to 5.5 s between two messages. A service that has enough answers 429.
+            each.request_rate_per_sec = 0
         return service
 
     def send(url: str, title: str, body: str) -> bytes:

@@ -65,11 +65,12 @@ _LETTERS = r"(?:[^\W\d_]|[\u0900-\u0dff])+"  # with the vowel signs of Indic scr
 def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told: Set[str] = frozenset()) -> str:
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
-    It is the title whose words and figures are in most of the newest titles and leads of the owners: of those of the
-    last hour, and of the newer half at least. Of two it is the newer one; an older one must be so clearly. If none
-    agree, it is the first title. A reaction or a question counts half. Passed over are titles that are cut, masked or
-    have one or two words, and those that have a figure of ``outdated``; these are values that newer ones have replaced.
-    If titles have a figure of ``told``, it is one of these, and the newest if none agree.
+    Each owner has a say, by its newest title and lead. The headline is the title whose words and figures most other
+    owners have too; ``_ranked`` says how this is counted. If none agree, it is the first title.
+
+    Titles with a figure of ``told`` come first: if one has such a figure, the headline is one of these, and the newest
+    of them if none agree. Titles are passed over if they are cut, are masked, have one or two words, or have a figure
+    of ``outdated``, which are values that newer ones have replaced.
     """
     current = _titles_of(members, outdated, told)
     languages = Counter(member.language for member, _ in current if member.language).most_common(1)
@@ -85,33 +86,37 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = (), told:
 
 
 def _ranked(titles: Sequence[tuple[Member, str]]) -> Iterator[tuple[float, int, str]]:
-    """Yield how well each title of an owner agrees with what the other owners say, with its place and the title."""
+    """Yield how well each title of an owner agrees with what the other owners say, with its place and the title.
+
+    ``titles`` has the newest title of each owner, by time. Those of the last hour vote. If they are fewer than half of
+    all, the newer half votes; if that are fewer than three, the newest three.
+    """
     said = [_words(" ".join((title, member.lead, *member.news[:1]))) for member, title in titles]
     last = max((member.seen_at for member, _ in titles), default=0)
-    # Titles of the last hour vote, and the newer half at least, of three or more.
-    older = sum(member.seen_at < last - HOUR for member, _ in titles)
-    older = min(older, max(0, len(titles) - max(3, (len(titles) + 1) // 2)))
+    voters = max(3, (len(titles) + 1) // 2)
+    older = min(sum(member.seen_at < last - HOUR for member, _ in titles), max(0, len(titles) - voters))
     for place, (_, title) in enumerate(titles):
         words = _words(title)
         others = [each for other, each in enumerate(said) if other >= older and other != place]
         agreed = sum(len(words & each) for each in others) / max(1, len(others))
         # It says no more than that somebody reacts, or asks: "The mayor comments on the fire".
         is_reaction = title.endswith(("?", "\u061f", "\uff1f")) or bool(re.search(REACTIONS, fold(title).casefold()))
-        # With 3 the shortest title is not the best. An older one must be clearly better, else it may be a side article.
-        yield agreed / (3 + len(words)) / (1 + is_reaction) / (1.5 if place < older else 1), place, title
+        rank = agreed / (3 + len(words)) / (1 + is_reaction)  # with 3 the shortest title is not the best
+        # An older one must be clearly better, else it may be a side article.
+        yield rank / (1.5 if place < older else 1), place, title
 
 
 def _titles_of(members: Sequence[Member], outdated: Collection[str], told: Set[str]) -> list[tuple[Member, str]]:
     """Return the members with a title that may be the headline: none is passed over if all would be."""
     without_site = ((each, title_without_site(" ".join(each.title.split()), each.source)) for each in members)
     titles = [(member, title) for member, title in without_site if title and not names_site(title, member.source)]
+    # Pass over titles that are short, cut or masked; then those with outdated figures; then those without ``told``.
     whole = [
         (member, title)
         for member, title in titles
         if len(_words(title)) >= 3 and not title.endswith(("...", "…")) and "*" not in title
-    ]
-    titles = whole or titles
-    current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
+    ] or titles
+    current = [row for row in whole if outdated and not _figures_of(row[1]) & set(outdated)] or whole
     return [row for row in current if _figures_of(row[1]) & told] or current
 
 
@@ -214,7 +219,10 @@ def facts_of(states: Iterable[Fact]) -> list[Fact]:
 
 
 def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: bool = True) -> str:
-    """Say in one sentence a fact, who prints it, and what contradicts it."""
+    """Say in one sentence a fact, who prints it, and what contradicts it.
+
+    "12 dead, was 4: two sources say so, a.example at 10:15, b.example at 10:40 UTC; 2 say 15."
+    """
     places = ", ".join(_place(member, now, zone) for member in fact.supporters[:_MOST_SOURCES_LISTED])
     more = f" and {fact.papers - _MOST_SOURCES_LISTED} more" if fact.papers > _MOST_SOURCES_LISTED else ""
     sources = f"{_NUMBERS.get(fact.papers, str(fact.papers))} source{'s' * (fact.papers != 1)}"
