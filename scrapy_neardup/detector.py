@@ -98,8 +98,9 @@ class NearDupDetector:
         self._waiting: dict[Answer, Document] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
-        run = secrets.token_hex(8) if run is None else run
-        self._documents = DocumentMaker(run, clock, self.settings.source_owners)
+        self._documents = DocumentMaker(
+            secrets.token_hex(8) if run is None else run, clock, self.settings.source_owners
+        )
         self._is_open = False
 
     async def open(self) -> None:
@@ -211,35 +212,34 @@ class NearDupDetector:
 
         The task that holds the lock also judges the documents of others that wait.
         """
-        loop = asyncio.get_running_loop()
-        own: dict[Answer, Document] = {loop.create_future(): each for each in documents}
-        for each, document in own.items():
+        answers: dict[Answer, Document] = {asyncio.get_running_loop().create_future(): each for each in documents}
+        for answer, document in answers.items():
             if not has_words(document.text):
-                each.set_result(Verdict("unchecked", reason="no-text"))
-        self._waiting |= own
+                answer.set_result(Verdict("unchecked", reason="no-text"))
+        self._waiting |= answers
         try:
             await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
             async with self._lock:
-                while not all(each.done() for each in own):
+                while not all(answer.done() for answer in answers):
                     await self._check_group(self._next_group())
         finally:
-            for each in own:
-                del self._waiting[each]
-                if each.done():
-                    each.exception()  # only the first one is raised, and asyncio would log the others
-        return [self._final(each.result()) for each in own]
+            for answer in answers:
+                del self._waiting[answer]
+                if answer.done():
+                    answer.exception()  # only the first one is raised, and asyncio would log the others
+        return [self._final(answer.result()) for answer in answers]
 
     def _next_group(self) -> dict[Answer, Document]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
         most = 1 if self.preset.learns else 64
         characters = 0
         group: dict[Answer, Document] = {}
-        for each, document in self._waiting.items():
-            if not each.done():
+        for answer, document in self._waiting.items():
+            if not answer.done():
                 characters += len(document.text)  # a group of long texts would hold up the store
                 if group and (len(group) == most or characters >= 30_000):
                     break
-                group[each] = document
+                group[answer] = document
         return group
 
     async def _check_group(self, group: Mapping[Answer, Document]) -> None:
@@ -264,18 +264,18 @@ class NearDupDetector:
             if len(group) == 1:
                 next(iter(group)).set_exception(error)
             else:  # only a document that fails alone too gets the error
-                for each, document in group.items():
-                    await self._check_group({each: document})
+                for answer, document in group.items():
+                    await self._check_group({answer: document})
             return
-        for each, verdict in zip(group, verdicts, strict=True):
-            each.set_result(verdict)
+        for answer, verdict in zip(group, verdicts, strict=True):
+            answer.set_result(verdict)
         await self.knowledge.exchange()
         if not self.breaker.is_open:
             self.stories.note_owners(documents, self.settings.owner_of)
             await self.breaker.ask(self.stories.advance(*(each.counted_second for each in documents)))
 
     def _final(self, verdict: Verdict) -> Verdict:
-        """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""
+        """Return a verdict with its final story: documents that were checked meanwhile may have united two stories."""
         if not verdict.story or (story := self.stories.final_story(verdict.story)) == verdict.story:
             return verdict
         return replace(verdict, story=story)
@@ -373,5 +373,4 @@ def judge_of(settings: NearDupSettings) -> Judge:
         keep_sources=settings.keep_sources,
         keep_updates=settings.keep_updates,
     )
-    system = NEWS if preset.guarded else PUBLISHED
-    return Judge(policy, system, settings.owner_of, source_of)
+    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)

@@ -31,15 +31,15 @@ class NearDupDownloaderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._next = asyncio.Lock()
+        self._turn = asyncio.Lock()  # of the response that goes on next
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response when it is its turn."""
-        await self._next.acquire()  # when a page is done, only the next response wakes up
+        await self._turn.acquire()  # when a page is done, only the next response wakes up
         try:
             await self.shared.has_room.wait()
         finally:
-            asyncio.get_running_loop().call_soon(self._next.release)  # in the next round
+            asyncio.get_running_loop().call_soon(self._turn.release)  # in the next round
         return response
 
 
@@ -99,6 +99,7 @@ class NearDupSpiderMiddleware(Component):
             adapter = adapter_of(item)
             text = text_of(adapter, self.settings.item_fields["text"])
             url = name_of(adapter, self.settings.item_fields["url"])
+            # The first item needs the head of the page. The first one without a text of its own needs the text too.
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
                 page.reading = asyncio.create_task(
@@ -129,8 +130,10 @@ class NearDupSpiderMiddleware(Component):
                 body = response.body
                 page.encoding = declared_encoding(response)
                 if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-                    # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
-                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+                    # Let Scrapy guess from the beginning of the page, which ends behind a tag: no character is cut.
+                    end = body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE
+                    beginning = response.replace(body=body[:end])
+                    # Scrapy guesses when ``encoding`` is read, in some milliseconds.
                     page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
                 head = read_head(body[:SHORT_PAGE], page.encoding)
                 if not head.is_whole and len(body) > SHORT_PAGE:
@@ -152,7 +155,7 @@ class NearDupSpiderMiddleware(Component):
                 raise ExtractionError(
                     f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
                 )
-            with self.shared.counted():
+            with self.shared.in_backlog():
                 extracted = await self.shared.extraction.extract(response.body, response.url, page.encoding)
             page.text = extracted.text
             page.sketch = extracted.sketch

@@ -74,12 +74,12 @@ class NearDupPipeline(Component):
         self.announcer = Announcer(crawler, self.detector)
         self.summary = self.announcer.summary
         self.fates = ItemFates(crawler, self.detector.delivery, self.summary.problems)
-        self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
+        self._going_on = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self._drops = self.settings.action == "drop"
         self._prepared: asyncio.Task[None] | None = None
         self._is_closed = False
         self._under_way = 0  # items
-        self._freezes = not gc.get_freeze_count()
+        self._freezes = not gc.get_freeze_count()  # whether to exclude objects from garbage collection, see ``_freeze``
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         crawler.signals.connect(self._close_detector, feed_exporter_closed)
         crawler.signals.connect(self._engine_stopped, engine_stopped)
@@ -213,14 +213,14 @@ class NearDupPipeline(Component):
             # 3. It is the item's turn.
             if context.place is not None:
                 await context.place.wait_for_turn()
-            asked = self._ask(adapter, context)
+            answer = self._ask(adapter, context)
         finally:
             await context.let_next_ask()
         # 4. The detector answers. While many wait, the middleware holds responses back.
-        with self.shared.counted():
-            async with self._answers:  # the answers are asked for already, see ``_ask``
+        with self.shared.in_backlog():
+            async with self._going_on:  # the verdict is asked for already, see ``_ask``
                 # Other items of the page may wait for the same answer.
-                verdict = asked if isinstance(asked, Verdict) else await asyncio.shield(asked)
+                verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
         document = context.document
         # 5. It is known what became of the item of the match.
         if verdict.would_drop and self._drops and document is not None:
@@ -230,7 +230,7 @@ class NearDupPipeline(Component):
         return verdict
 
     def _ask(self, adapter: "ItemAdapter", context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
-        """Return the verdict of an item that cannot be judged, or else ask for it.
+        """Return the task that gets the verdict of an item, or at once the verdict ``unchecked`` if it has no text.
 
         Items without a text of their own share the verdict of their page.
         """
@@ -239,7 +239,7 @@ class NearDupPipeline(Component):
             is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                found = PendingDocument(document, None, self.fates.finish)
+                pending = PendingDocument(document, None, self.fates.finish)
             elif problem := _missing_text(page, is_of_page=is_of_page):
                 self.summary.miss_text(adapter, problem)
                 return Verdict("unchecked", reason="no-text")
@@ -249,13 +249,13 @@ class NearDupPipeline(Component):
                 if page.document is None:
                     document = self._document(adapter, page.text, page, is_of_page=True)
                     page.document = PendingDocument(document, page.place, self.fates.finish)
-                found = page.document
-            if found.verdict is None:
-                found.verdict = asyncio.create_task(self._ask_detector(found))
+                pending = page.document
+            if pending.verdict is None:
+                pending.verdict = asyncio.create_task(self._ask_detector(pending))
             if context.item is not None:  # else no pipeline of ours has seen the item before
-                context.document = found
-                self.fates.add_item(found)
-            return found.verdict
+                context.document = pending
+                self.fates.add_item(pending)
+            return pending.verdict
         except Exception as error:
             self.log_fault(error, "An item")
             return Verdict("unchecked", reason="internal-error")
@@ -338,12 +338,12 @@ class NearDupPipeline(Component):
         if not self._drops:
             self.count("would_drop")
             return False
-        # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
-        is_same = (verdict.kind, verdict.share, verdict.similarity) == ("revisit", 1, 1)
-        if not is_same or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
-            row = dropped_row(adapter, tags_of(verdict))
-            if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
-                return False
+        # The default feed is for people who look at drops: it leaves out a page that came again with the same text.
+        is_left_out = self.settings.dropped_feed == DEFAULT_DROPPED_FEED and (
+            (verdict.kind, verdict.share, verdict.similarity) == ("revisit", 1, 1)
+        )
+        if not is_left_out and not self.announcer.write("NEARDUP_DROPPED_FEED", dropped_row(adapter, tags_of(verdict))):
+            return False
         self.count("dropped")
         return True
 

@@ -210,7 +210,6 @@ class Story:
 
     @property
     def extent(self) -> Extent:
-        """Return the counts of items, independent sources, states of the ledger and developments."""
         return Extent(self.items, len(self.sources), self.ledger.changed, self.developments)
 
     @property

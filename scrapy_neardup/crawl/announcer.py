@@ -99,10 +99,11 @@ class Announcer(Component):
             self.set_stat("embed/failures", embedding.failures)
         for step, spent in {"extract": self.shared.extraction.timings, "check": self._detector.timings}.items():
             if spent["documents"]:
-                milliseconds = spent["microseconds"] / 1000
-                self.set_stat(f"{step}/ms_count", spent["documents"])
-                self.set_stat(f"{step}/ms_total", round(milliseconds, 1))
-                self.set_stat(f"{step}/ms_mean", round(milliseconds / spent["documents"], 3))
+                total = spent["microseconds"] / 1000
+                mean = total / spent["documents"]
+                figures = {"count": spent["documents"], "total": round(total, 1), "mean": round(mean, 3)}
+                for name, value in figures.items():
+                    self.set_stat(f"{step}/ms_{name}", value)
         for name, value in self.summary.stats():
             self.set_stat(name, value)
 
@@ -209,19 +210,19 @@ class RunSummary:
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
-        source = source_of(url)
+        # The changes that the item prints
         for line in verdict.changes:
-            first, items = self._changes.get((verdict.story, line), (title[:_LONGEST], 0))
+            first_title, items = self._changes.get((verdict.story, line), (title[:_LONGEST], 0))
             if items or len(self._changes) < _MOST_NOTED:
-                self._changes[verdict.story, line] = first, items + 1
-        # A page that comes again is no further coverage, also if its text has changed.
+                self._changes[verdict.story, line] = first_title, items + 1
+        # Its story. A page that comes again is no further coverage, also if its text has changed.
         if verdict.story is None or verdict.kind == "revisit" or verdict.match_url == (url or None):
             return
         if verdict.story not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
         story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST], url[:_LONGEST]))
         story.items += 1
-        if source and len(story.sources) < _MOST_NOTED:
+        if (source := source_of(url)) and len(story.sources) < _MOST_NOTED:
             story.sources.add(self._settings.owner_of(source))
 
     def unite(self, final_stories: Mapping[str, str]) -> None:
@@ -271,7 +272,8 @@ class RunSummary:
         yield from self._count_lines()
         if self._changes:
             yield "Changed figures, with the items that print them:"
-            rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
+            rows = ((read_change(line), title, items) for (_, line), (title, items) in self._changes.items())
+            # What means most comes first, then what most items print.
             for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].figure), -row[2]))[:_SHOWN]:
                 yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
         yield from self._story_lines()
@@ -299,13 +301,16 @@ class RunSummary:
         for status in STATUSES:
             if count := self._counts[status]:
                 prefix = f"{status}/"
-                details = [each for each in self._counts.most_common() if each[0].startswith(prefix)]
-                listed = ", ".join(f"{name.removeprefix(prefix)} {items:,}" for name, items in details)
-                yield f"  {status:<10}{count:>7,}   {listed}".rstrip()
+                details = ", ".join(
+                    f"{name.removeprefix(prefix)} {items:,}"
+                    for name, items in self._counts.most_common()
+                    if name.startswith(prefix)
+                )
+                yield f"  {status:<10}{count:>7,}   {details}".rstrip()
 
     def _story_lines(self) -> Iterator[str]:
-        several = (story for story in self._stories.values() if story.items > 1)
-        if stories := nlargest(_SHOWN, several, key=lambda story: story.items):
+        largest = nlargest(_SHOWN, self._stories.values(), key=lambda story: story.items)
+        if stories := [story for story in largest if story.items > 1]:
             yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(
@@ -318,10 +323,8 @@ class RunSummary:
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         judged = self._counts["checked"]
-        counts = {
-            **{name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS},
-            **{name: self.problems[name] for name in _WITHOUT_TEXT},
-        }
+        counts = {name: self.problems[name] or self._counts[f"unchecked/{name}"] for name in HINTS}
+        counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}  # the reason ``no-text`` has three causes
         if self._counts["unchecked/no-text"] < _NOTABLE * judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
         if (revisits := self._counts["duplicate/revisit"]) >= 5:

@@ -53,14 +53,14 @@ class SharedState:
             self.extraction.start()
         crawler.signals.connect(self.extraction.close, signals.spider_closed)
         finalize(crawler, self.extraction.close)  # a crawl that fails before it opens sends no signal
-        self._waiting = 0  # pages and items, see ``counted``
+        self._backlog = 0  # pages and items that wait, see ``in_backlog``
         self.has_room = asyncio.Event()
         self.has_room.set()
         self.counts = Counter[str]()  # the stats that are counted up, by their names without ``neardup/``
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def in_backlog(self) -> Iterator[None]:
         """Count a page that waits for extraction or is extracted, or an item that waits for its verdict.
 
         Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
@@ -68,14 +68,14 @@ class SharedState:
         held back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses
         wait for nothing but extractions and verdicts, because these are certain to end.
         """
-        self._waiting += 1
-        if self._waiting >= MOST_IN_BACKLOG:
+        self._backlog += 1
+        if self._backlog >= MOST_IN_BACKLOG:
             self.has_room.clear()
         try:
             yield
         finally:
-            self._waiting -= 1
-            if self._waiting < MOST_IN_BACKLOG:
+            self._backlog -= 1
+            if self._backlog < MOST_IN_BACKLOG:
                 self.has_room.set()
 
 

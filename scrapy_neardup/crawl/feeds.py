@@ -83,11 +83,11 @@ class JsonLinesFeed:
         if _scheme(uri) in ("", "file", "ftp", "ftps"):  # these can append
             options["overwrite"] = False
         moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
-        given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
-        named = set(re.findall(r"%\((\w+)\)", uri.replace("%%", "")))
+        values = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
+        named = set(re.findall(r"%\((\w+)\)", uri.replace("%%", "")))  # {"name", "time"} for "%(name)s-%(time)s.jsonl"
         try:
-            place = uri % {**{name: getattr(crawler.spider, name) for name in named - given.keys()}, **given}
-            self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
+            filled_uri = uri % {**{name: getattr(crawler.spider, name) for name in named - values.keys()}, **values}
+            self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, filled_uri, feed_options=options)
         except Exception as error:  # also if a library is missing
             raise SettingsError(
                 setting,
@@ -95,7 +95,7 @@ class JsonLinesFeed:
                 "no feed can be stored there; use %(name)s, %(time)s or another attribute of the spider, and %% for %:"
                 f" {explain_failure(error)}",
             ) from error
-        self._shown_uri = without_password(place)
+        self._shown_uri = without_password(filled_uri)
 
     def put(self, row: Mapping[str, Any]) -> bool:
         """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
@@ -104,7 +104,7 @@ class JsonLinesFeed:
         """
         try:
             # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
-            line = json.dumps(dict(row), default=_plain, ensure_ascii=False).encode("utf-8", "backslashreplace")
+            line = json.dumps(dict(row), default=_json_value, ensure_ascii=False).encode("utf-8", "backslashreplace")
             file = self._opened()
             file.write(line + b"\n")
             file.flush()
@@ -169,8 +169,9 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
 
     Raise SettingsError if there is none for the scheme of its uri, or if the name promises another format.
     """
-    is_other = re.search(r"\.(?:csv|xml|parquet|xlsx|gz|bz2|xz|zst)$", uri, re.IGNORECASE)
-    if is_other and (setting, uri[-3:].lower()) != ("NEARDUP_RECORD", ".gz"):
+    other_format = re.search(r"\.(?:csv|xml|parquet|xlsx|gz|bz2|xz|zst)$", uri, re.IGNORECASE)
+    is_packed_record = setting == "NEARDUP_RECORD" and uri.lower().endswith(".gz")
+    if other_format and not is_packed_record:
         raise SettingsError(setting, without_password(uri), "the feed is JSON lines; let its name end in .jsonl")
     storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path}
     scheme = _scheme(uri)
@@ -194,7 +195,7 @@ def _scheme(uri: str) -> str:
     return "" if PureWindowsPath(uri).drive else urlsplit(uri).scheme
 
 
-def _plain(value: object) -> Any:
+def _json_value(value: object) -> Any:
     """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -222,7 +223,7 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
-    said = {
+    if_known = {
         "section": document.section,
         "publisher": document.publisher,
         "canonical": "" if canonical == document.url else canonical,
@@ -234,7 +235,7 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
         "time": datetime.fromtimestamp(document.seen_at, timezone.utc).isoformat(),
         "language": document.language,
         "text": document.text[:MOST_CHARACTERS],
-        **{name: value for name, value in said.items() if value},
+        **{name: value for name, value in if_known.items() if value},
     }
     if not url_is_own:
         row["url_is_own"] = False

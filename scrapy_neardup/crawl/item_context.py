@@ -193,7 +193,9 @@ class Place:
         loop = asyncio.get_running_loop()
         self.gone: asyncio.Future[None] = loop.create_future()  # done when this place and all before it were left
         self.items = 0  # within this place, that have not left
-        self._before: asyncio.Future[None] = before or loop.create_future()  # a response leaves behind its items
+        # Done when all before this place have left. A response leaves behind its items, so of a response it is the
+        # newest item.
+        self._before: asyncio.Future[None] = before or loop.create_future()
         if before is None:
             self._before.set_result(None)
         self._patience = patience

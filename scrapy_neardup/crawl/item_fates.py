@@ -34,15 +34,14 @@ class ItemFates(Component):
         self.run = run
         self._problems = problems
         # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
-        exporters = (
-            each
-            for each in getattr(crawler.extensions, "middlewares", ())
-            if self.settings.delivered == "stored" and isinstance(each, FeedExporter)
-        )
-        self.exporter = next(exporters, None)  # None if items are delivered when they are scraped
+        extensions = getattr(crawler.extensions, "middlewares", ())
+        exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
+        self.exporter = exporter if self.settings.delivered == "stored" else None  # None: delivered when scraped
         self._files: dict[FeedSlot, FeedFile] = {}
-        self._accepted: list[FeedFile] = []  # those that the newest item
-        self.documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
+        self._accepted: list[FeedFile] = []  # the files whose feeds accept the newest item
+        self.documents: dict[
+            frozenset[FeedFile], set[str]
+        ] = {}  # ids, by the files that have them and are not stored yet
         self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
         # A copy whose check is under way may have one of these documents as its match.
         self._lost: deque[str] = deque(maxlen=1000)
@@ -77,16 +76,16 @@ class ItemFates(Component):
         """Note that an item is dropped as a copy. The feed has enough of its text: its own copies may be dropped."""
         if (document := context.take_document()) is not None:
             document.is_dropped = True  # it counts as its match does
-            self._decide(document, "kept")
+            self._set_fate(document, "kept")
             await document.item_left()
 
     async def lose(self, document: PendingDocument) -> None:
         await self.run.withdraw([document.id])
         self._lost.append(document.id)
-        self._decide(document, "lost")
+        self._set_fate(document, "lost")
 
-    def _decide(self, document: PendingDocument, fate: Fate) -> None:
-        if document.id in self._fates:
+    def _set_fate(self, document: PendingDocument, fate: Fate) -> None:
+        if document.id in self._fates:  # copies may wait for it
             self._fates.pop(document.id).set_result(fate)
 
     def _watch_files(self) -> None:
@@ -97,8 +96,8 @@ class ItemFates(Component):
             }
 
     async def _item_scraped(self) -> None:
-        grown = {file for file in self._accepted if file.has_item()}
-        is_missing = len(grown) < len(self._accepted)  # a feed failed to write it
+        written = {file for file in self._accepted if file.has_item()}
+        is_missing = len(written) < len(self._accepted)  # a feed failed to write it
         self._accepted.clear()
         self._watch_files()
         self._problems["feed"] += is_missing
@@ -110,10 +109,10 @@ class ItemFates(Component):
             )
         if (document := current_item.get().take_document()) is None:
             return
-        if not is_missing and (grown or self.exporter is None):
+        if not is_missing and (written or self.exporter is None):
             document.is_kept = True
-            document.files |= grown
-            self._decide(document, "kept")
+            document.files |= written
+            self._set_fate(document, "kept")
         await document.item_left()
 
     async def _item_lost(self, item: Any) -> None:
@@ -146,8 +145,7 @@ class ItemFates(Component):
         released: set[str] = set()
         for files in [each for each in self.documents if file in each]:
             documents = self.documents.pop(files)
-            others = files - {file} if file.is_stored else None
-            if others:
+            if file.is_stored and (others := files - {file}):
                 self.documents.setdefault(others, set()).update(documents)
             else:
                 released |= documents

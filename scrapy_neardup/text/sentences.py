@@ -19,7 +19,9 @@ _BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)(?:(?<![{LINE_ENDS}])[
 _BETWEEN_PHRASES = re.compile("[\u0e01-\u0eff] (?<=[\u0e01-\u0eff]{16} )(?=[\u0e01-\u0eff]{16})")
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # anything but space and ASCII signs: marks of letters are no \w
 _LONGEST_WORD = 12  # characters before a full stop that are looked at: an abbreviation with its marks has fewer
-_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn godz plkst проф акад".split())  # of four letters and more
+_LONGER = frozenset(
+    "prof dott sept capt supt insp univ conn mass tenn godz plkst проф акад".split()
+)  # of four letters and more
 # words of a text; if so many are short on average, as in Vietnamese, any short word may end a sentence
 _FEWEST_WORDS = 50
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".

@@ -96,12 +96,12 @@ async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_do
 
     async def pass_and_extract(pages: ExitStack) -> None:
         passed.append(await middleware.process_response(request, response))
-        pages.enter_context(extracting.counted())
+        pages.enter_context(extracting.in_backlog())
 
     with ExitStack() as pages, ExitStack() as last:
         for _ in range(MOST_IN_BACKLOG - 1):
-            pages.enter_context(extracting.counted())
-        last.enter_context(extracting.counted())
+            pages.enter_context(extracting.in_backlog())
+        last.enter_context(extracting.in_backlog())
         held = [asyncio.create_task(pass_and_extract(pages)) for _ in range(10)]
         await asyncio.sleep(0)
         last.close()
