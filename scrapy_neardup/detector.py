@@ -373,4 +373,5 @@ def judge_of(settings: NearDupSettings) -> Judge:
         keep_sources=settings.keep_sources,
         keep_updates=settings.keep_updates,
     )
-    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)
+    system = NEWS if preset.guarded else PUBLISHED
+    return Judge(policy, system, settings.owner_of, source_of)
