@@ -322,6 +322,9 @@ class Ask:
     def _stored(self, key: bytes, record: Record) -> Answer:
         url = record.url.decode("utf-8", "replace")
         source = source_of(url)
+        status = "duplicate"
+        if record.original == key:
+            status = "unchecked" if record.is_too_short else "original"
         return {
             "id": key.hex(),
             "time": iso(seconds_of(key)),
@@ -329,7 +332,7 @@ class Ask:
             "owner": self._index.partition.judge.owner_of(source),
             "url": url,
             "title": record.title.decode("utf-8", "replace"),
-            "status": "original" if record.original == key else "duplicate",
+            "status": status,
             "why": "",
         }
 

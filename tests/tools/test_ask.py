@@ -172,6 +172,8 @@ async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
         ("a.example", "original"),
         ("a.example", "update"),
     ]
+    await room.publish("short", "c", 90, url="https://c.example/fire", text="Too short to be compared.")
+    assert [each["status"] for each in (await ask.has_seen("https://c.example/fire"))["documents"]] == ["unchecked"]
     await room.publish("other", "b", 120, url="https://b.example/fire")  # which is in no story
     assert (await ask.story("https://b.example/fire"))["measures"]["sources"] == 2
     assert (await ask.has_seen("https://a.example/flood")) == {"seen": False, "documents": []}
