@@ -214,7 +214,7 @@ class NearDupSettings:
         values.optional(values.matching(r"[\w.]+", "the name or import path of an extractor, or None")),
         """The extractor, which finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as
         fast; run ``pip install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``.
-        With None no page is read, so each item must have its own text.
+        If None, no page is read, so each item must have its own text.
 
         See docs/benchmarks.md#extraction. If resiliparse finds fewer than 20 words in a page, trafilatura reads the
         page.
