@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differing_places import LONGEST_DENIAL, Place
@@ -10,6 +11,7 @@ from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
     ARTICLES,
+    COURTESIES,
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
@@ -36,6 +38,7 @@ _SHARES = {
     "20%": "fifth",
 }
 _LIKE_ABOUT = ABOUT - QUALIFIERS  # not "only"
+_REPORTING = SAY_NOTHING - FUNCTION_WORDS
 # Whether the old text has a word anywhere.
 Has = Callable[[Token], bool]
 
@@ -109,8 +112,9 @@ def _edited(place: Place, has: Has) -> Difference | None:
     elsewhere and that are only added, nor what stands beside "said".
     """
     gone, came = place.gone, place.came
-    tells = any(each.text in SAY_NOTHING and each.text not in FUNCTION_WORDS for each in came)
+    tells = say_nothing(gone) and any(each.text in _REPORTING for each in came)
     is_style = not place.is_only and (not came or tells or (not gone and all(map(has, came))))
+    is_style |= not came and " ".join(each.text for each in gone) in COURTESIES
     if not place.has_another_sense and (is_style or _only_tell(place) or _says_the_same(place, gone, came)):
         return None
     return Difference("word", printed_words(gone), printed_words(came))
@@ -129,19 +133,23 @@ def _only_tell(place: Place) -> bool:
 
 def _is_day(place: Place, gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether a day came in the place of a word such as "today", or a date behind its weekday."""
-    is_behind_day = not place.gone and place.before is not None and place.before.kind == "time"
-    return (is_behind_day or (len(gone) == 1 and say_nothing(gone))) and all(each.kind == "time" for each in came)
+    if not place.gone and place.before is not None and place.before.kind == "time":
+        return all(each.kind == "time" for each in place.came)  # not "and Tuesday"
+    return len(gone) == 1 and say_nothing(gone) and all(each.kind == "time" for each in came)
 
 
 def _says_the_same(place: Place, olds: Sequence[Token], news: Sequence[Token]) -> bool:
     """Decide whether words are only hedges, or who told a report, such as an agency behind "reported by"."""
-    is_beside_number = any(place.numbers) or (bool(olds) and bool(news))  # not "almost killed", "killed"
-    are_hedges = is_beside_number and _LIKE_ABOUT.issuperset(each.text for each in (*olds, *news))
-    are_hedges |= bool(news) and INDEFINITE.issuperset(each.text for each in news)
     words = [[each.text for each in side] for side in (olds, news)]
-    are_one = are_synonyms(*words) or _LIKE_ABOUT.issuperset(map("".join, words))
-    is_source = place.before is None or place.before.text in SAY_NOTHING
-    return are_hedges or are_one or (is_source and bool(olds) and AGENCIES.issuperset(each.text for each in olds))
+    # Not "almost killed", "killed".
+    are_hedges = any(place.numbers) and (
+        _LIKE_ABOUT.issuperset(chain(*words)) or _LIKE_ABOUT.issuperset(map("".join, words))
+    )
+    # "Ten" became "some".
+    is_vaguer = bool(olds and news) and INDEFINITE.issuperset(words[1]) and all(each.kind == "number" for each in olds)
+    beside = place.behind[0] if place.before is None and place.behind else place.before
+    is_source = beside is not None and beside.text in SAY_NOTHING and bool(olds) and AGENCIES.issuperset(words[0])
+    return are_hedges or is_vaguer or is_source or are_synonyms(*words)
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
