@@ -126,7 +126,7 @@ def _only_tell(place: Place) -> bool:
     if not (gone or came):
         return not place.came and (place.before is None or not place.gone)
     if not place.came:  # not "what it said were", which makes a claim a fact
-        is_apart = place.before is None or place.before.text in SAY_NOTHING or place.gone[-1].closes
+        is_apart = place.before is None or place.before.text in _REPORTING or place.gone[-1].closes
         return is_apart and any(each.text in SAY_NOTHING for each in gone)
     return _is_day(place, gone, came) or (say_nothing(gone) and say_nothing(came))
 
