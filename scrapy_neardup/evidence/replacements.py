@@ -159,7 +159,9 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
-    yield from _in_turn(olds, [each for each in news if each.text not in INDEFINITE], has)
+    if olds and all(each.kind == "number" for each in olds):  # "ten" -> "some"
+        news = [each for each in news if each.text not in INDEFINITE]
+    yield from _in_turn(olds, news, has)
     if olds and not news and any(each.text > FIRST_SYLLABIC for each in came):
         # The number words of these scripts are not known.
         yield Difference("number", printed_words(olds), printed_words(came))

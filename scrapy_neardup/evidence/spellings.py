@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations, product
 
-from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import UNITS, all_languages
 from scrapy_neardup.evidence.figures.numbers import WORDING
 from scrapy_neardup.evidence.names import consonants, skeleton
 from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
@@ -71,9 +71,11 @@ def is_same_spelling(old: Token, new: Token) -> bool:
         return False
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
-    said = said_by(old.text)  # "kilometres" and "km", but not "година", which is an hour or a year
-    are_units = said == said_by(new.text) and any(each.of == "unit" for each in said)
-    return are_units or (_sound_alike(old.text, new.text) and not _is_other_form(old.text, new.text))
+    if _is_other_form(old.text, new.text):
+        return False
+    # "Kilometres" and "km", but not "година", which is an hour or a year.
+    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and said_by(old.text) == said_by(new.text)
+    return is_unit or _sound_alike(old.text, new.text)
 
 
 def may_be_one_name(a: str, b: str) -> bool:

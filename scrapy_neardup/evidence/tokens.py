@@ -74,8 +74,12 @@ SAY_NOTHING = FUNCTION_WORDS.union(
 # Kinds of tokens that count wherever they stand.
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
 
-# Letters, then digits: a code, unless the letters are a currency. Digits of a code are hidden from ``number_tokens``.
-_CODE = re.compile("(?<![\\w])([A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*)")
+# Letters, then digits: a code, unless the letters are a currency, or a word before a decimal. Digits of a code are
+# hidden from ``number_tokens``. In scripts without spaces, and in Korean, a code is written to words.
+_CODE = re.compile(
+    "(?<![^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
+    "((?!(?i:covid)-?19|[A-Za-z]{5,}-[0-9]+[.,][0-9])[A-Za-z\u0370-\u052f]+-?[0-9][0-9A-Za-z\u00c0-\u052f-]*)"
+)
 _HIDDEN, _CODE_MARK = str.maketrans("0123456789-", "qjzxkvwyhbg"), "zq"
 # Signs that say something, as words: "A+", "C#", "< 5". A hyphen, a bullet, an arrow or "✓" says nothing.
 _SPOKEN = {
