@@ -125,9 +125,8 @@ def _is_ignored(name: str, value: str) -> bool:
 
     if _FORM_PARAMETER.fullmatch(f"{name}={value}"):
         return True
-    if value.isdigit() and not _NUMBERED_TRACKER.search(name):
-        return False
-    return not clean_query(urlencode({name: "1"}, errors="surrogateescape"))
+    is_number = value.isdigit() and not _NUMBERED_TRACKER.search(name)
+    return not is_number and not clean_query(urlencode({name: "1"}, errors="surrogateescape"))
 
 
 class CanonicalUrls:

@@ -111,9 +111,8 @@ class Place(NamedTuple):
             is_courtesy = not (self.gone and self.came) and " ".join(words) in COURTESIES
             return not (is_courtesy or ARTICLES.issuperset(words))
         says_more = any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came)
-        if says_more or self.has_another_sense or self.recounted:
-            return True
-        return self.size <= LONGEST_DENIAL and any(each.kind == "negation" for each in self.gone)
+        is_denial_gone = self.size <= LONGEST_DENIAL and any(each.kind == "negation" for each in self.gone)
+        return says_more or self.has_another_sense or bool(self.recounted) or is_denial_gone
 
 
 def find_places(

@@ -148,8 +148,7 @@ def may_be_of_page(aligned: Aligned) -> bool:
 
 
 def _has_notice(text: str) -> bool:
-    folded = fold(text).casefold()
-    return any(map(folded.__contains__, NOTICES))
+    return any(map(fold(text).casefold().__contains__, NOTICES))
 
 
 def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:

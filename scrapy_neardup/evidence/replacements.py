@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differing_places import LONGEST_DENIAL, Place
-from scrapy_neardup.evidence.spellings import are_synonyms, is_same_spelling, is_same_word, is_spelled
+from scrapy_neardup.evidence.spellings import are_synonyms, is_same_form, is_same_spelling, is_spelled
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
     AGENCIES,
@@ -70,7 +70,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
     gone, came = list(place.gone), list(place.came)
     _take_glued(gone, came)
     _take_glued(came, gone)
-    _take_spellings(gone, came, is_only=place.is_only)
+    _take_spellings(gone, came, is_same_spelling if place.is_only else is_same_form)
     wording = len(place.came) - sum(each.says or each.kind not in ("name", "word") for each in came)
     found = [*_firm_differences(gone, came, has)]
     if place.recounted and not found:
@@ -159,8 +159,6 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
-    if olds and all(each.kind == "number" for each in olds):  # "ten" -> "some"
-        news = [each for each in news if each.text not in INDEFINITE]
     yield from _in_turn(olds, news, has)
     if olds and not news and any(each.text > FIRST_SYLLABIC for each in came):
         # The number words of these scripts are not known.
@@ -200,7 +198,8 @@ def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[D
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:
     for number, new in enumerate(news):
         if number < len(olds):
-            yield Difference(new.kind, olds[number].printed, new.printed)
+            if olds[number].kind != "number" or new.text not in INDEFINITE:  # "ten" -> "some"
+                yield Difference(new.kind, olds[number].printed, new.printed)
         elif new.kind == "negation" or not has(new):
             yield Difference(new.kind, "", new.printed)
 
@@ -214,14 +213,9 @@ def form_of(time: Token) -> str:
     return "month" if time.text in MONTHS else "day"
 
 
-def _take_spellings(gone: list[Token], came: list[Token], *, is_only: bool) -> None:
-    """Take the words out that are the same as one in the other row.
-
-    If this is not the ``only`` place that is reworded, so are forms of an Arabic word. Elsewhere words that are spelled
-    alike may be two: "police", "policy".
-    """
+def _take_spellings(gone: list[Token], came: list[Token], is_same: Callable[[Token, Token], bool]) -> None:
+    """Take the words out that are the same as one in the other row."""
     for token in list(came):
-        is_same = is_same_word if "\u0600" <= token.text[0] <= "\u06ff" and not is_only else is_same_spelling
         like = next((each for each in gone if is_same(each, token)), None)
         if like is not None:
             gone.remove(like)

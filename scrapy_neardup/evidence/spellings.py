@@ -11,7 +11,7 @@ from itertools import permutations, product
 from scrapy_neardup.evidence.figures.number_words import UNITS, all_languages
 from scrapy_neardup.evidence.figures.numbers import WORDING
 from scrapy_neardup.evidence.names import consonants, skeleton
-from scrapy_neardup.evidence.tokens import FIRM, FIRST_SYLLABIC, SPELLED, Token
+from scrapy_neardup.evidence.tokens import FIRM, SPELLED, Token
 from scrapy_neardup.evidence.value_words import PREFIX, are_denied, differing, said_by
 
 _SYNONYMS = {pair for words in WORDING["synonyms"].split("|") for pair in permutations(words.split(), 2)}
@@ -20,11 +20,11 @@ _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is on
 # Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";
 # "centre", "center"; nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
 _SOUNDS = (
-    (re.compile(r"(?<=[a-z]{4})([a-z])\1(?=[a-z]{2})"), r"\1"),
+    (re.compile("(?<=[a-z]{3}[aeiou])ll(?=[a-z]{2})"), "l"),
     (re.compile("(?<=[a-z]{3}[iy])z(?=[aei])"), "s"),
     (re.compile("(?<=[a-z]{3})ou(?=r)"), "o"),
-    (re.compile("(?<=[a-z]{4})or(?=s?$)"), "er"),
-    (re.compile("(?<=[a-z]{2}t)re(?=s?$)"), "er"),
+    (re.compile("(?<=[a-z]{2}vis)or(?=s?$)"), "er"),
+    (re.compile("(?:(?<=cent)|(?<=theat)|(?<=met)|(?<=lit))re(?=s?$)"), "er"),
     (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
     (re.compile("\u092f(?=[\u0947\u0940])"), ""),
     (re.compile("[\u090f\u0947]"), "\u0947"),
@@ -34,8 +34,11 @@ _SOUNDS = (
     (re.compile("\u0981"), ""),
 )
 _VOWELS = re.compile("[aeiouy]+")
-_ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
-_LONGEST_JOINED = 5  # letters: "and with the" has four
+_LAST_VOWELS = frozenset(
+    "aeiouy\u0430\u0435\u0438\u043e\u044f\u03b1\u03b7\u03bf\u03b9"
+)  # "Ivanov" and "Ivanova" are two
+# What is joined to the next word: "and", "in", "to", "as", and the article.
+_ARABIC_JOINED = re.compile("[\u0648\u0641]?(?:\u0644\u0644|[\u0628\u0644\u0643]?(?:\u0627\u0644)?)")
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
 _ARABIC_L = "\u0644"  # of the article, also behind "to"
 
@@ -51,8 +54,6 @@ def is_same_word(old: Token, new: Token) -> bool:
         return True
     if old.kind in FIRM or new.kind in FIRM:
         return False
-    if len(new.text) == 1 and new.text < FIRST_SYLLABIC and PREFIX.sub("", old.text).startswith(new.text):
-        return True  # "Miller" became "M."; the other way round, somebody is named
     if "name" in (old.kind, new.kind):
         return _are_one_name(old.text, new.text)
     return are_alike(old.text, new.text) and not _is_other_form(old.text, new.text)
@@ -78,15 +79,32 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     return is_unit or _sound_alike(old.text, new.text)
 
 
+def is_same_form(old: Token, new: Token) -> bool:
+    """Decide whether two tokens are one word in a text with other words: in two forms of Arabic, or in two tenses.
+
+    Other words that are spelled alike may be two: "police", "policy".
+    """
+    if "\u0600" <= new.text[0] <= "\u06ff":
+        return is_same_word(old, new)
+    stems = (
+        re.sub("(?<=[a-z]{4})e?[ds]$", "*", _sounds_of(each.text)) for each in (old, new)
+    )  # "counsels", "counseled"
+    return is_same_spelling(old, new) or (old.kind == new.kind == "word" and next(stems) == next(stems))
+
+
 def may_be_one_name(a: str, b: str) -> bool:
     """Decide whether two names sound nearly alike, also if they are short: "Deir", "Dayr", but not "Maria", "Mario"."""
     return consonants(a) == consonants(b) != "" and not _has_other_vowel(a, b)
 
 
 def _has_other_vowel(a: str, b: str) -> bool:
-    """Return whether an "a" or "i" stands in the place of an "o" or "u", or the other way round."""
-    pairs = zip(_VOWELS.findall(a), _VOWELS.findall(b), strict=False)
-    return any(len({*pair} & {"a", "i"}) + (not {"o", "u", "ou"}.isdisjoint(pair)) > 1 for pair in pairs)
+    """Return whether one name has a vowel more, also at its end, or an "a" or "i" for an "o" or "u"."""
+    groups = [_VOWELS.findall(each) for each in (a, b)]
+    is_other = (
+        {*"ou"}.isdisjoint(x) != {*"ou"}.isdisjoint(y) and not {*"ai"}.isdisjoint(x + y)
+        for x, y in zip(*groups, strict=False)
+    )
+    return len(groups[0]) != len(groups[1]) or (a[-1] in _LAST_VOWELS) != (b[-1] in _LAST_VOWELS) or any(is_other)
 
 
 def _is_same_time(old: Token, new: Token) -> bool:
@@ -152,9 +170,8 @@ def are_alike(a: str, b: str) -> bool:
         shorter, longer = sorted((a, b), key=len)
         is_longer = longer.startswith(shorter) and len(longer) - len(shorter) < min(3, len(shorter))
         return is_longer or _have_like_letters(a, b) or _have_like_letters(*(PREFIX.sub("", word) for word in (a, b)))
-    if [*filter(str.isdigit, a)] != [*filter(str.isdigit, b)]:
-        return False  # "+44 20 7946 0018", "+44 20 7946 0081"
-    return _have_like_letters(a, b)
+    # Not "+44 20 7946 0018", "+44 20 7946 0081".
+    return [*filter(str.isdigit, a)] == [*filter(str.isdigit, b)] and _have_like_letters(a, b)
 
 
 def _sound_alike(a: str, b: str) -> bool:
@@ -164,7 +181,8 @@ def _sound_alike(a: str, b: str) -> bool:
             a, b = (each.translate(_ARABIC_G) for each in (a, b))
         shorter, longer = sorted((a, b), key=len)
         joined = longer.removesuffix(shorter)
-        is_joined = len(joined) < min(_LONGEST_JOINED, len(shorter)) and not joined.strip(_ARABIC_JOINED)
+        is_long = len(shorter) > 3 or _ARABIC_L in joined or (len(shorter) == 3 and joined == "\u0648")
+        is_joined = joined != longer and is_long and _ARABIC_JOINED.fullmatch(joined) is not None
         # "With the minister", "to the minister"; but "warid" and "barid" are two words.
         bare = [PREFIX.sub("", each) for each in (a, b)]
         have_articles = all(_ARABIC_L in each.removesuffix(word) for each, word in zip((a, b), bare, strict=True))
@@ -181,13 +199,9 @@ def _sounds_of(word: str) -> str:
 
 def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
-    if len(shorter) < 4 or shorter[0] != longer[0]:
-        return False
     common = begin_alike(a, b)
-    if common >= max(4, 0.6 * len(longer)):
-        return True
-    is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a)  # "reciept"
-    return is_turned and len(longer) >= 6
+    is_turned = common + 2 + begin_alike(a[::-1], b[::-1]) == len(a) >= 6 and sorted(a) == sorted(b)  # "reciept"
+    return len(shorter) >= 4 and (common >= max(4, 0.6 * len(longer)) or (common > 0 and is_turned))
 
 
 def begin_alike(a: Sequence[str], b: Sequence[str]) -> int:

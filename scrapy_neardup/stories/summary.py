@@ -357,5 +357,4 @@ def _links_of(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _line(text: object, most: int) -> str:
     """Return a text on one line that reads as it is written, and that no chat takes for markup, a link or a mention."""
-    line = _BROKEN.sub("\u200b", one_line(str(text), most))
-    return one_line(line, most).translate(_LOOK_ALIKE)
+    return one_line(_BROKEN.sub("\u200b", one_line(str(text), most)), most).translate(_LOOK_ALIKE)

@@ -287,8 +287,7 @@ class Ask:
         """Return the id of a story, or the ids of the stories of a page, that of its newest document first."""
         if is_document_id(name):
             return [bytes.fromhex(name)]
-        found = await self._of_page(name)
-        return [record.story for _, record in sorted(found.items(), reverse=True)]
+        return [record.story for _, record in sorted((await self._of_page(name)).items(), reverse=True)]
 
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
