@@ -196,10 +196,11 @@ def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[D
 
 
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:
-    for number, new in enumerate(news):
+    # Not "some" for "ten".
+    told = [each for each in news if each.text not in INDEFINITE or not olds or olds[0].kind != "number"]
+    for number, new in enumerate(told):
         if number < len(olds):
-            if olds[number].kind != "number" or new.text not in INDEFINITE:  # "ten" -> "some"
-                yield Difference(new.kind, olds[number].printed, new.printed)
+            yield Difference(new.kind, olds[number].printed, new.printed)
         elif new.kind == "negation" or not has(new):
             yield Difference(new.kind, "", new.printed)
 

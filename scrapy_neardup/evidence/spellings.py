@@ -80,16 +80,13 @@ def is_same_spelling(old: Token, new: Token) -> bool:
 
 
 def is_same_form(old: Token, new: Token) -> bool:
-    """Decide whether two tokens are one word in a text with other words: in two forms of Arabic, or in two tenses.
+    """Decide whether two tokens are one word in a text with other words: of Arabic, in two forms.
 
     Other words that are spelled alike may be two: "police", "policy".
     """
     if "\u0600" <= new.text[0] <= "\u06ff":
         return is_same_word(old, new)
-    stems = (
-        re.sub("(?<=[a-z]{4})e?[ds]$", "*", _sounds_of(each.text)) for each in (old, new)
-    )  # "counsels", "counseled"
-    return is_same_spelling(old, new) or (old.kind == new.kind == "word" and next(stems) == next(stems))
+    return is_same_spelling(old, new)
 
 
 def may_be_one_name(a: str, b: str) -> bool:
@@ -181,7 +178,7 @@ def _sound_alike(a: str, b: str) -> bool:
             a, b = (each.translate(_ARABIC_G) for each in (a, b))
         shorter, longer = sorted((a, b), key=len)
         joined = longer.removesuffix(shorter)
-        is_long = len(shorter) > 3 or _ARABIC_L in joined or (len(shorter) == 3 and joined == "\u0648")
+        is_long = len(shorter) > 3 or (len(shorter) == 3 and (_ARABIC_L in joined or joined == "\u0648"))
         is_joined = joined != longer and is_long and _ARABIC_JOINED.fullmatch(joined) is not None
         # "With the minister", "to the minister"; but "warid" and "barid" are two words.
         bare = [PREFIX.sub("", each) for each in (a, b)]

@@ -74,11 +74,13 @@ SAY_NOTHING = FUNCTION_WORDS.union(
 # Kinds of tokens that count wherever they stand.
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
 
-# Letters, then digits: a code, unless the letters are a currency, or a word before a decimal. Digits of a code are
+# Letters, then digits: a code, unless the letters are a currency, or are written to a decimal. Digits of a code are
 # hidden from ``number_tokens``. In scripts without spaces, and in Korean, a code is written to words.
 _CODE = re.compile(
-    "(?<![^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
-    "((?!(?i:covid)-?19|[A-Za-z]{5,}-[0-9]+[.,][0-9])[A-Za-z\u0370-\u052f]+-?[0-9][0-9A-Za-z\u00c0-\u052f-]*)"
+    "(?<![\\w])(?:[A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*"
+    "|(?!(?i:covid)-)[A-Za-z\u0370-\u052f]{5,}-[0-9]+(?![\\w]|[.,][0-9]))"
+    "|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
+    "[A-Za-z]{1,4}-?[0-9][0-9A-Za-z-]*(?![0-9A-Za-z-]|[.,][0-9])"
 )
 _HIDDEN, _CODE_MARK = str.maketrans("0123456789-", "qjzxkvwyhbg"), "zq"
 # Signs that say something, as words: "A+", "C#", "< 5". A hyphen, a bullet, an arrow or "✓" says nothing.
@@ -181,13 +183,13 @@ def _tokens_of(text: str, language: str) -> list[Token]:
     codes: dict[str, str] = {}
 
     def hide(found: re.Match[str]) -> str:
-        code = found[1].casefold()
+        code = found[0].casefold()
         letters = "".join(takewhile(str.isalpha, code))
         if letters in BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
             return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
-        codes[hidden] = printed.get(found[1], found[1])
-        return hidden
+        codes[hidden] = printed.get(found[0], found[0])
+        return f" {hidden} "
 
     text = fold(text)
     for written, usual in _USUAL if _UNUSUAL.search(text) else ():
