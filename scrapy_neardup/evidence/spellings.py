@@ -34,9 +34,8 @@ _SOUNDS = (
     (re.compile("\u0981"), ""),
 )
 _VOWELS = re.compile("[aeiouy]+")
-_LAST_VOWELS = frozenset(
-    "aeiouy\u0430\u0435\u0438\u043e\u044f\u03b1\u03b7\u03bf\u03b9"
-)  # "Ivanov" and "Ivanova" are two
+# "Ivanov" and "Ivanova" are two.
+_LAST_VOWELS = frozenset("aeiouy\u0430\u0435\u0438\u043e\u044f\u03b1\u03b7\u03bf\u03b9")
 # What is joined to the next word: "and", "in", "to", "as", and the article.
 _ARABIC_JOINED = re.compile("[\u0648\u0641]?(?:\u0644\u0644|[\u0628\u0644\u0643]?(?:\u0627\u0644)?)")
 _ARABIC_G, _LONG_ARABIC = str.maketrans("\u063a", "\u062c"), 6  # the "g" of long foreign words has two letters
@@ -178,7 +177,7 @@ def _sound_alike(a: str, b: str) -> bool:
             a, b = (each.translate(_ARABIC_G) for each in (a, b))
         shorter, longer = sorted((a, b), key=len)
         joined = longer.removesuffix(shorter)
-        is_long = len(shorter) > 3 or (len(shorter) == 3 and (_ARABIC_L in joined or joined == "\u0648"))
+        is_long = len(shorter) > 3 - (joined == "\u0648" or _ARABIC_L in joined)
         is_joined = joined != longer and is_long and _ARABIC_JOINED.fullmatch(joined) is not None
         # "With the minister", "to the minister"; but "warid" and "barid" are two words.
         bare = [PREFIX.sub("", each) for each in (a, b)]

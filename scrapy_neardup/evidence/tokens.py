@@ -78,7 +78,7 @@ FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "n
 # hidden from ``number_tokens``. In scripts without spaces, and in Korean, a code is written to words.
 _CODE = re.compile(
     "(?<![\\w])(?:[A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*"
-    "|(?!(?i:covid)-)[A-Za-z\u0370-\u052f]{5,}-[0-9]+(?![\\w]|[.,][0-9]))"
+    "|(?!(?i:covid)-?19)[A-Za-z\u0370-\u052f]{5,}-?[0-9]+(?![\\w]|[.,][0-9]))"
     "|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
     "[A-Za-z]{1,4}-?[0-9][0-9A-Za-z-]*(?![0-9A-Za-z-]|[.,][0-9])"
 )
