@@ -1,9 +1,8 @@
 """The content differences of two texts: the words of aligned sentences that change what is said.
 
-A figure in any form, a date or a time, a code, a name, a quantity word or a negation is content. Spellings, typing
-errors, inflection, two spellings of one name and the words with which a paper says the same are wording. In a sentence
-that is otherwise equal, any other word is content too, unless both are spelled alike. If no other sentence says
-anything else, words that are spelled alike are content too: no list knows all words that change the news.
+A figure in any form, a date or a time, a code, a name, a quantity word or a negation is content. Two spellings of a
+word or a name, two forms of an Arabic word, and the words with which a paper says the same are wording. In a sentence
+that is otherwise equal, any other word is content too: no list knows all words that change the news.
 """
 
 import re
