@@ -161,7 +161,7 @@ def _is_other_form(a: str, b: str) -> bool:
 
 @lru_cache(1 << 14)
 def are_alike(a: str, b: str) -> bool:
-    """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
+    """Decide whether two words have the same beginning and another ending, or two letters have changed places."""
     if "\u0600" <= a[0] <= "\u06ff":
         shorter, longer = sorted((a, b), key=len)
         is_longer = longer.startswith(shorter) and len(longer) - len(shorter) < min(3, len(shorter))
@@ -196,7 +196,7 @@ def _sounds_of(word: str) -> str:
 def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     common = begin_alike(a, b)
-    is_turned = common + 2 + begin_alike(a[::-1], b[::-1]) == len(a) >= 6 and sorted(a) == sorted(b)  # "reciept"
+    is_turned = sorted(a) == sorted(b) and common + 2 + begin_alike(a[::-1], b[::-1]) == len(a) >= 6  # "reciept"
     return len(shorter) >= 4 and (common >= max(4, 0.6 * len(longer)) or (common > 0 and is_turned))
 
 

@@ -79,7 +79,7 @@ FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "n
 _CODE = re.compile(
     "(?<![\\w])(?:[A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*"
     "|(?!(?i:covid)-?19)[A-Za-z\u0370-\u052f]{5,}-?[0-9]+(?![\\w]|[.,][0-9]))"
-    "|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
+    f"|(?:(?<={WITHOUT_SPACES})|(?<=[\uac00-\ud7a3]))"
     "[A-Za-z]{1,4}-?[0-9][0-9A-Za-z-]*(?![0-9A-Za-z-]|[.,][0-9])"
 )
 _HIDDEN, _CODE_MARK = str.maketrans("0123456789-", "qjzxkvwyhbg"), "zq"

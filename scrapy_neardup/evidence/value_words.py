@@ -81,10 +81,7 @@ def _values_of(word: str, language: str) -> frozenset[ValueWord]:
     halves = [
         (word[:at], word[at:].removeprefix("s")) for at in range(4, len(word) - 3) if word[:at] in words
     ]  # "Montagabend"
-    # "mililitro" is no mile and a litre.
-    return frozenset[ValueWord]().union(
-        *(words[a] | words[b] for a, b in halves if b in words and not UNITS.keys() >= {a, b})
-    )
+    return frozenset[ValueWord]().union(*(words[a] | words[b] for a, b in halves if b in words))
 
 
 def _bare(word: str, language: str) -> str:
