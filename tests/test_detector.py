@@ -357,6 +357,7 @@ async def test_a_document_is_compared_with_the_one_that_has_its_title_and_its_la
     ("lines", "expected"),
     [(["", "He won.", "He lost.", "He left.", "He died in his cell."], ["update"] * 4),
      (["He is dead.", "He is alive.", "He is dead."], ["update", "duplicate"]),
+     (["Đã bắt kẻ bị bán ở chợ.", "Đã bắt kẻ bị bắn ở chợ."], ["update"]),
      (["12°C Cloudy", "14°C Sunny"], ["duplicate"])],
 )  # fmt: skip
 async def test_each_new_short_sentence_of_a_page_is_an_update_and_none_is_dropped(

@@ -125,8 +125,16 @@ class Comparison:
         if self._read[number].tokens in self._left_out:
             return Sentence(text, "", 0, 0)
         if aligned.is_equal and (text == aligned.partner or signs_of(text) == signs_of(aligned.partner)):
-            return Sentence(text, aligned.partner, aligned.words, aligned.words, is_title=is_title)
-        return _compared(aligned, self._known, number, is_title=is_title, is_only=is_only, reads_first=reads_first)
+            sentence = Sentence(text, aligned.partner, aligned.words, aligned.words, is_title=is_title)
+        else:
+            sentence = _compared(
+                aligned, self._known, number, is_title=is_title, is_only=is_only, reads_first=reads_first
+            )
+        accents = (
+            Difference("word", old, new, is_alone=aligned.is_equal)
+            for old, new in self._known.other_accents(text, sentence.partner)
+        )
+        return sentence._replace(differences=(*sentence.differences, *accents))
 
     @cached_property
     def _has_one_edit(self) -> bool:

@@ -63,7 +63,7 @@ def edit_of(sentence: Sentence, language: str, names: frozenset[str]) -> Change 
     edit = _Edit(old, new, start, begin_alike(*(row[start:][::-1] for row in rows)))
     gone, came = edit.sides()
     longest = _LONGEST_EDIT * (_WITHIN if any(map(is_unspaced, (*gone, *came))) else 1)
-    if max(len(gone), len(came)) > 2 * longest:  # before each word is compared with each other one
+    if not 0 < max(len(gone), len(came)) <= 2 * longest:  # before each word is compared with each other one
         return None
     subjects = _subjects(edit, language)
     is_denied = _is_denied(gone, came, language)

@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from scrapy_neardup.evidence.accents import other_accents, write_alike
 from scrapy_neardup.evidence.differing_places import SHORT
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -82,6 +83,15 @@ class BothTexts:
     def still_has(self, words: str) -> bool:
         """Return whether the new text has several words of the old one, in whatever sentence."""
         return len(words.split()) > SHORT and words_of(words) <= words_of(self._new.text)
+
+    def other_accents(self, new: str, old: str) -> list[tuple[str, str]]:
+        """Return each word of an old sentence, and the word of a new one that differs from it in its accents only.
+
+        There are none if one of the texts leaves accents out. A name has the accents that its paper likes.
+        """
+        found = other_accents(new, old, self.language) if new != old else {}
+        pairs = [pair for word, pair in found.items() if word not in self.names]
+        return pairs if pairs and write_alike(self._new.text, self._old.text, self.language) else []
 
     def swapped(self, new: str, old: str) -> set[tuple[str, str]]:
         """Return each name of an old sentence with each one of a new sentence, if neither text has that of the other.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.evidence.accents import accents_of
 from scrapy_neardup.evidence.figures.tolls import harm_of_head
 from scrapy_neardup.evidence.names import CASELESS_WORD, find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import DocumentLines, SourceBoilerplate
@@ -101,9 +102,10 @@ class Sketcher(TextSketcher):
             of_title = pack_names(find_names([fold(document.title)], is_title=True))
             tolls = harm_of_head(document.title, document.text, document.language)
             names, name_keys = rarest_names(of_title + sketch.names, self.topics, caseless=caseless, tolls=tolls)
-        # One spelling for what a reader cannot tell apart, in title and text, and their signs, which are no tokens:
-        # "$3" and "£3", "3" and "-3" would be equal.
-        words = " ".join([*fold(document.title).casefold().split(), *signs_of(document.text)])
+        # One spelling for what a reader cannot tell apart, in title and text, and their signs and accents, which are no
+        # tokens: "$3" and "£3", "3" and "-3" would be equal.
+        signs = *signs_of(document.text), accents_of(document.text)
+        words = " ".join([*fold(document.title).casefold().split(), *signs])
         language = packed_language(document.language)
         vector = self.vector_means.centred(document.vector, language, origin.source_hash)
         return Fingerprint(
