@@ -27,8 +27,8 @@ _LEAST_ALIKE = 3  # marked words that are the same in both texts, for each one t
 
 
 def accents_of(text: str) -> str:
-    """Return the marks of a text, and its letters that folding changes, without those that many leave out."""
-    return "".join(_MARKS.findall(_decomposed(text)))
+    """Return the words of a text that folding changes, without the marks that many leave out."""
+    return " ".join(filter(_MARKS.search, _decomposed(text).split()))
 
 
 def other_accents(new: str, old: str, language: str) -> dict[str, tuple[str, str]]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.tokens import (
@@ -20,6 +20,8 @@ from scrapy_neardup.evidence.tokens import (
     FIRM,
     FUNCTION_WORDS,
     INCREMENTS,
+    NEARLY,
+    PARTS,
     QUALIFIERS,
     Token,
     is_unspaced,
@@ -71,12 +73,16 @@ class Place(NamedTuple):
 
     @property
     def is_qualified(self) -> bool:
-        """Return whether only a word such as "deputy", "former", "alleged" or "only" came or is gone."""
+        """Return whether only a word such as "deputy", "former", "alleged", "only" or "half" came or is gone.
+
+        "Nearly" is one if it stands beside no number: "nearly killed".
+        """
+        qualifiers = QUALIFIERS | PARTS if any(self.numbers) else QUALIFIERS | PARTS | NEARLY
         sides = [
-            [each for each in side if each.text not in FUNCTION_WORDS or each.text in QUALIFIERS]
+            [each.text for each in side if each.text not in FUNCTION_WORDS or each.text in qualifiers]
             for side in (self.gone, self.came)
         ]
-        return not all(sides) and self.size < SHORT and any(each.text in QUALIFIERS for side in sides for each in side)
+        return not all(sides) and self.size <= SHORT and not qualifiers.isdisjoint(chain(*sides))
 
     @property
     def is_swap(self) -> bool:

@@ -33,7 +33,9 @@ _SOUNDS = (
     (re.compile("[\u09b6\u09b7]"), "\u09b8"),
     (re.compile("\u0981"), ""),
 )
-_VOWELS = re.compile("[aeiouy]+")
+_VOWELS = re.compile("[aeiouy\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u044f\u0456]+")
+_OTHER_VOWELS = {*"ai"}, {*"eo"}
+_OTHER_FIRST_VOWELS = {*"ae"}, {*"eu"}
 # "Ivanov" and "Ivanova" are two.
 _LAST_VOWELS = frozenset("aeiouy\u0430\u0435\u0438\u043e\u044f\u03b1\u03b7\u03bf\u03b9")
 # What is joined to the next word: "and", "in", "to", "as", and the article.
@@ -70,7 +72,7 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     if old.kind in FIRM or new.kind in FIRM:
         return False
     if "name" in (old.kind, new.kind):
-        return _are_one_name(old.text, new.text) and not _has_other_vowel(old.text, new.text)
+        return _are_one_name(old.text, new.text) and may_be_one_name(old.text, new.text)
     if _is_other_form(old.text, new.text):
         return False
     # "Kilometres" and "km", but not "година", which is an hour or a year.
@@ -94,13 +96,21 @@ def may_be_one_name(a: str, b: str) -> bool:
 
 
 def _has_other_vowel(a: str, b: str) -> bool:
-    """Return whether one name has a vowel more, also at its end, or an "a" or "i" for an "o" or "u"."""
+    """Return whether one name has a vowel more, also at its end, or another one: "Hansen", "Hanson"; "Wells", "Walsh".
+
+    An "e" may be an "i", and an "a" or "u" behind the first vowel: "Hezbollah", "Hizbullah"; "Ahmed", "Ahmad".
+    """
     groups = [_VOWELS.findall(each) for each in (a, b)]
-    is_other = (
-        {*"ou"}.isdisjoint(x) != {*"ou"}.isdisjoint(y) and not {*"ai"}.isdisjoint(x + y)
-        for x, y in zip(*groups, strict=False)
+    pairs = [*zip(*groups, strict=False)]
+    are_other = any(
+        {x, y} in _OTHER_VOWELS
+        or ({*"ou"}.isdisjoint(x) != {*"ou"}.isdisjoint(y) and not {*"ai"}.isdisjoint(x + y))
+        or (x != y and x > "z" and len(pairs) > at + 1)  # names in Cyrillic have endings
+        for at, (x, y) in enumerate(pairs)
     )
-    return len(groups[0]) != len(groups[1]) or (a[-1] in _LAST_VOWELS) != (b[-1] in _LAST_VOWELS) or any(is_other)
+    has_other_first = any({*pair} in _OTHER_FIRST_VOWELS for pair in pairs[:1])
+    has_more = len(groups[0]) != len(groups[1]) or (a[-1] in _LAST_VOWELS) != (b[-1] in _LAST_VOWELS)
+    return has_more or are_other or has_other_first
 
 
 def _is_same_time(old: Token, new: Token) -> bool:

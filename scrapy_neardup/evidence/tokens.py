@@ -50,6 +50,8 @@ CLASSES: dict[str, dict[str, str]] = {
 }
 ONLY = frozenset(CLASSES["only"]["only"].split())
 QUALIFIERS = ONLY.union(WORDING["qualifiers"].split())
+NEARLY = frozenset(WORDING["nearly"].split())
+PARTS = frozenset(" ".join(CLASSES["share"][part] for part in ("half", "third", "quarter")).split())
 DENIALS: dict[str, str] = WORDING["denials"]
 WITHOUT_SIZE = frozenset(f"{CLASSES['share']['all']} {CLASSES['share']['most']}".split())
 INCREMENTS = WORDS["adding ahead"] | WORDS["adding behind"]
