@@ -31,18 +31,21 @@ def accents_of(text: str) -> str:
     return " ".join(filter(_MARKS.search, _decomposed(text).split()))
 
 
-def other_accents(new: str, old: str, language: str) -> dict[str, tuple[str, str]]:
-    """Return the words of an old text that have other accents in the new one, each with the new word, by both folded.
+def other_accents(new: str, old: str, language: str, names: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    """Return the words of an old text that have other accents in the new one, each with the new word.
 
-    Small words do not count: many write them with or without accents.
+    Names, which are given folded, and small words do not count: many write them with or without accents. In Vietnamese
+    nobody does.
     """
     if new.isascii() and old.isascii():
-        return {}
+        return []
     words, old_words = (_words(each, language) for each in (new, old))
     gone = {fold(word): printed for word, printed in old_words.items() if word not in words}
     came = {fold(word): printed for word, printed in words.items() if word not in old_words}
-    is_left_out = _WITH_OR_WITHOUT if language != _VIETNAMESE else frozenset[str]()
-    return {word: (gone[word], came[word]) for word in (gone.keys() & came.keys()) - is_left_out}
+    common = gone.keys() & came.keys()
+    if language != _VIETNAMESE:
+        common -= _WITH_OR_WITHOUT | names
+    return [(gone[word], came[word]) for word in common]
 
 
 @lru_cache(32)  # new texts are often compared with the same old one

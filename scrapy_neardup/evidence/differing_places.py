@@ -77,7 +77,9 @@ class Place(NamedTuple):
 
         "Nearly" is one if it stands beside no number: "nearly killed".
         """
-        qualifiers = QUALIFIERS | PARTS if any(self.numbers) else QUALIFIERS | PARTS | NEARLY
+        qualifiers = QUALIFIERS | PARTS
+        if not any(self.numbers):
+            qualifiers |= NEARLY
         sides = [
             [each.text for each in side if each.text not in FUNCTION_WORDS or each.text in qualifiers]
             for side in (self.gone, self.came)

@@ -89,9 +89,11 @@ class BothTexts:
 
         There are none if one of the texts leaves accents out. A name has the accents that its paper likes.
         """
-        found = other_accents(new, old, self.language) if new != old else {}
-        pairs = [pair for word, pair in found.items() if word not in self.names]
-        return pairs if pairs and write_alike(self._new.text, self._old.text, self.language) else []
+        if new == old:
+            return []
+        pairs = other_accents(new, old, self.language, self.names)
+        are_comparable = pairs and write_alike(self._new.text, self._old.text, self.language)
+        return pairs * bool(are_comparable)
 
     def swapped(self, new: str, old: str) -> set[tuple[str, str]]:
         """Return each name of an old sentence with each one of a new sentence, if neither text has that of the other.

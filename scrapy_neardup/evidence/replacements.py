@@ -86,7 +86,9 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
 
 def _share_of(tokens: Sequence[Token]) -> str:
-    text = "".join(each.text for each in tokens if each.text not in ARTICLES and each.text != "1")
+    text = "".join(
+        each.text for each in tokens if each.text not in ARTICLES and each.text != "1" and each.kind != "name"
+    )
     return _SHARES.get(text) or next((each.value for each in said_by(text) if each.of == "share"), "")
 
 

@@ -65,13 +65,14 @@ def is_same_spelling(old: Token, new: Token) -> bool:
 
     Another form of a word is none: "student", "students". Neither is a name with another vowel: "Hassan", "Hussein".
     """
-    if "time" in (old.kind, new.kind) and not any(map(str.isdigit, old.text + new.text)):
+    kinds = {old.kind, new.kind}
+    if "time" in kinds and "name" not in kinds and not any(map(str.isdigit, old.text + new.text)):
         return _is_same_time(old, new)
     if is_spelled(old.text, new) or is_spelled(new.text, old):
         return True
-    if old.kind in FIRM or new.kind in FIRM:
+    if not kinds.isdisjoint(FIRM):
         return False
-    if "name" in (old.kind, new.kind):
+    if "name" in kinds:
         return _are_one_name(old.text, new.text) and may_be_one_name(old.text, new.text)
     if _is_other_form(old.text, new.text):
         return False
