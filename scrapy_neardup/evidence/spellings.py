@@ -18,12 +18,15 @@ _SYNONYMS = {pair for words in WORDING["synonyms"].split("|") for pair in permut
 _MOST_WORDS = 12  # of a synonym; in scripts without spaces each character is one
 
 # Two spellings of one sound: "enrolment", "enrollment"; "realise", "realize"; "honour", "honor"; "adviser", "advisor";
-# "centre", "center"; nasals and short vowels of Devanagari and Bengali, in the form in which they are compared.
+# "centre", "center"; "dialogue", "dialog"; "anaemia", "anemia"; nasals and short vowels of Devanagari and Bengali, in
+# the form in which they are compared.
 _SOUNDS = (
     (re.compile("(?<=[a-z]{3}[aeiou])ll(?=[a-z]{2})"), "l"),
     (re.compile("(?<=[a-z]{3}[iy])z(?=[aei])"), "s"),
     (re.compile("(?<=[a-z]{3})ou(?=r)"), "o"),
-    (re.compile("(?<=[a-z]{2}vis)or(?=s?$)"), "er"),
+    (re.compile("(?:(?<=[a-z]{2}vis)|(?<=protest))or(?=s?$)"), "er"),
+    (re.compile("(?<=[a-z]og)ue(?=s?$)|(?<=dg)e(?=ment)"), ""),
+    (re.compile("(?:(?<=h)|(?<=p)|(?<=an)|(?<=uk))ae(?=[dm])|(?:(?<=f)|(?<=rh))oe(?=[at])"), "e"),
     (re.compile("(?:(?<=cent)|(?<=theat)|(?<=met)|(?<=lit))re(?=s?$)"), "er"),
     (re.compile("\u0901|[\u0928\u092e\u0919\u091e\u0923]\u094d(?=[\u0915-\u0939])"), "\u0902"),
     (re.compile("\u092f(?=[\u0947\u0940])"), ""),

@@ -119,6 +119,7 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
+    (re.compile(" & (?![0-9])"), " and "),
     (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
     (re.compile("(?i)\\bwon't\\b"), "will not"),
     (re.compile("(?i)(?<=[a-z])n't\\b"), " not"),
@@ -127,8 +128,8 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 )
 # Texts without these signs are written as usual. To search once takes a fifth of the time.
 _UNUSUAL = re.compile(
-    f"[0-9?\ufffd\u2212\u2013'{_SAID}]"
-    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h(?:eures)? )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
+    f"[&0-9?\ufffd\u2212\u2013'{_SAID}]"
+    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h(?:eures)? )|(?<=[&?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
     f"|{_SAYS})"
 )
 # Words of scripts without spaces that have a kind are one token, all others a token each character.
