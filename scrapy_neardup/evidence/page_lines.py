@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.accents import other_accents, write_alike
 from scrapy_neardup.evidence.differing_places import SHORT
-from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.counted import is_of_page, without_page_words
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.spellings import are_alike, may_be_one_name
-from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, names_of, tokens_of
+from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, is_unspaced, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import Printed
@@ -145,7 +145,10 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
         return True
     is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
     if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
-        return True  # a counter, such as "3 min read"
+        # A counter, such as "3 min read", but not "Two schools also burned down".
+        others = words_of(without_page_words(text))
+        words = (each for each in tokens if each.kind == "word" and each.says and not is_unspaced(each))
+        return sum(each.text in others for each in words) < SHORT
     is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
     is_credit = is_byline or (len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known))
     return is_credit and all(each.kind not in FIRM or known.has(each) for each in tokens)

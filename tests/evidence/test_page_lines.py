@@ -38,12 +38,8 @@ FACTS = [
     *("Viewing age of {} months and above", "Dorvale {} 11 6 15", "{} г филе минтая", "Tote: {}", "Muertos: {}"),
     *("사망 {}명", "{} मृत", "இறந்தவர்கள்: {}", "Patay: {}", "Омб қурбони: {}", "Deaths in Jaime: {}"),
     *("Réactions: {} morts", "사망 {}명 공유", "Uppdaterad: {} döda", "शेयर बाजार {} अंक गिरा", "更新：大火死亡{}人"),
-    *(
-        "{} buku diterbitkan",
-        "Hubo {} reacciones adversas",
-        "{} procent gillar förslaget",
-        "5 seguidores detenidos, {}",
-    ),
+    *("{} buku diterbitkan", "Hubo {} reacciones adversas", "{} procent gillar förslaget"),
+    *("5 seguidores detenidos, {}", "Within {} hours two schools also burned down"),
 ]
 
 

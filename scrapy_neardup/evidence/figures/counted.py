@@ -291,6 +291,11 @@ def is_of_page(line: str) -> bool:
     return not any(map(str.isalpha, _COUNTER.sub("", folded)))
 
 
+def without_page_words(line: str) -> str:
+    """Return a line without the words by which it may be one of the page."""
+    return _COUNTER.sub(" ", _OF_PAGE.sub(" ", fold(line).casefold()))
+
+
 def kind_of(label: str) -> FigureKind:
     """Return what a figure with this label counts."""
     if label in CURRENCY_SIGNS:
