@@ -194,7 +194,8 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
         language = language.upper()
     counters.items += 1
     counters.copies += member.status == "duplicate"
-    counters.items_seen = (counters.items_seen + second + bytes.fromhex(member.id))[-MOST_ITEM_TIMES * ITEM_BYTES :]
+    items = split(counters.items_seen + second + bytes.fromhex(member.id), ITEM_BYTES)
+    counters.items_seen = b"".join(items if len(items) <= MOST_ITEM_TIMES else sorted(items)[1:])
     return owner != NO_OWNER and _note_source(
         counters,
         owner + second + packed_code(language) + packed_code(country_of(member.source)) + owner_hash(member.publisher),
