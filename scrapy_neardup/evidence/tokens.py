@@ -103,9 +103,11 @@ _SAYS = (
     "(?<=[\u2030\u2264\u2265\u2612\u2717\u2718])|(?<=[ (][<>])(?=[= ]{0,2}[0-9])"
     "|(?:(?<=\\b[A-FO0][+#])|(?<=[A-D]{2}[+-]))(?!\\w| \\w{1,4} \\w+-\\w)"
 )
+# behind a hyphen that is a minus: "growth of -5 %", "(-5 degrees)", "气温-5度", but not "5日-7日"
+_BEHIND_MINUS = "(?:(?<=[^\\s\\d] .)|(?<=\\(.)|(?<=[\u0e01-\u0e7f\u3041-\u9fff].)(?<![0-9]..))"
 _SIGNS = re.compile(
     f"[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212{_SAID}](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
-    f"|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[^\\W\\d_] [-\u2212\u2013])[0-9][0-9.,]*|{_SAYS})"
+    f"|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[-\u2212\u2013]){_BEHIND_MINUS}\\d[\\d.,]*|{_SAYS})"
 )
 _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile("([0-9]+)\u0631([0-9]+)"), r"\2.\1"),  # "4ر95" is 95.4, in the order of the script
@@ -118,7 +120,7 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     ),
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
-    (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
+    (re.compile(f"[-\u2212\u2013]{_BEHIND_MINUS}(?=[0-9])"), " minus "),
     (re.compile(" & (?![0-9])"), " and "),
     (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
     (re.compile("(?i)\\bwon't\\b"), "will not"),
