@@ -8,7 +8,6 @@ import unicodedata
 from functools import lru_cache
 
 from scrapy_neardup.evidence.figures.numbers import WORDING
-from scrapy_neardup.evidence.tokens import FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
 
 # Words of the Latin, Greek and Cyrillic alphabets. No letter has more than three marks.
@@ -21,7 +20,7 @@ _OPTIONAL = re.compile(
     "|(?<=\u0435\u0308)|(?<=[eo][\u0301\u0302])(?=[mn]))"
 )
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "\u0327": "\u0326"})  # a cedilla may be a comma
-_WITH_OR_WITHOUT = FUNCTION_WORDS.union(WORDING["optional_accents"].split())
+_WITH_OR_WITHOUT = frozenset(WORDING["optional_accents"].split())
 _VIETNAMESE = "vi"  # each word may be another one; a tone may stand on either of two vowels
 _LEAST_ALIKE = 3  # marked words that are the same in both texts, for each one that differs
 

@@ -85,12 +85,14 @@ def is_same_spelling(old: Token, new: Token) -> bool:
 
 
 def is_same_form(old: Token, new: Token) -> bool:
-    """Decide whether two tokens are one word in a text with other words: of Arabic, in two forms.
+    """Decide whether two tokens are one word in a text with other words: one of Arabic or a name, in two forms.
 
     Other words that are spelled alike may be two: "police", "policy".
     """
     if "\u0600" <= new.text[0] <= "\u06ff":
         return is_same_word(old, new)
+    if old.kind == new.kind == "name" and not new.text.isascii():
+        return _are_one_name(old.text, new.text)
     return is_same_spelling(old, new)
 
 

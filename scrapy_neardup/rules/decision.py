@@ -305,13 +305,19 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
 
     They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
     the new document, only another text of its own page is chosen, which the new one may replace. If the page itself had
-    the very text, that other text must be newer.
+    the very text, that other text must be newer. An equal text that was itself dropped is chosen if its match did not
+    hold all of it: the text that was kept decides.
     """
     alike = [pair for pair in pairs if pair.may_be_copy]
     equal = [pair for pair in alike if pair.same_content and pair.is_seen]
     if equal:
         last_of_page = max((pair.key for pair in equal if pair.same_page), default=b"")  # keys begin with the time
-        alike = [pair for pair in alike if pair.same_page and not pair.same_text and pair.key > last_of_page]
+        alike = [
+            pair
+            for pair in alike
+            if (pair.same_content and not pair.is_kept_whole)
+            or (pair.same_page and not pair.same_text and pair.key > last_of_page)
+        ]
     by_content = dict[bytes, Pair]()
     # The best first, as ``Match.rank`` sorts copies.
     alike.sort(

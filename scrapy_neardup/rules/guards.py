@@ -6,7 +6,6 @@ the list of this guard says: related, or copies, or no copies.
 
 from collections.abc import Mapping
 
-from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.differing_places import filled_in
 from scrapy_neardup.evidence.names import least_cosine, tolls_in
 from scrapy_neardup.evidence.topic import UNKNOWN_COVERAGE, shared_terms, told_titles, topic_cosine
@@ -140,8 +139,7 @@ def unread_text(pair: Pair) -> Finding | None:
 
     An equal text of another source that was no exact copy itself may have had lines that only its site repeats.
     """
-    is_kept_whole = pair.same_source or pair.old.kept_share_parts == WHOLE_TEXT
-    if (pair.same_content and is_kept_whole) or not pair.policy.keep_updates:
+    if (pair.same_content and pair.is_kept_whole) or not pair.policy.keep_updates:
         return None
     if pair.kept_comparison and pair.new_text and not pair.new_text.is_cut:
         return None

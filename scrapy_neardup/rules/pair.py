@@ -3,6 +3,7 @@
 from copy import copy
 from functools import cached_property
 
+from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.edits import Change
@@ -130,6 +131,11 @@ class Pair:
     def are_alike(self) -> bool:
         """Return whether the texts are alike enough for related documents."""
         return self.likeness.score >= self.policy.preset.related_threshold
+
+    @property
+    def is_kept_whole(self) -> bool:
+        """Return whether all of the old text was kept, but for lines that its source repeats."""
+        return self.same_source or self.old.kept_share_parts == WHOLE_TEXT
 
     @cached_property
     def comparison(self) -> Comparison | None:
