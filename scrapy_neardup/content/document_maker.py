@@ -8,9 +8,7 @@ from calendar import timegm
 from collections.abc import Callable, Container
 from contextlib import suppress
 from datetime import date, datetime, time, timezone
-from functools import cache
 from reprlib import repr as shown
-from typing import Any
 
 import xxhash
 
@@ -180,23 +178,16 @@ def _number_or_moment(text: str) -> float | datetime:
     return isoparse(zoned.replace(" ", "T", 1))
 
 
-@cache
-def _library() -> Any:
-    """Return CLD2, or None where nobody has built it: then only what pages declare is known."""
-    try:
-        import pycld2
-    except ImportError:
-        return None
-    return pycld2
-
-
 def language_of(title: str, text: str, declared: str) -> str:
     """Return the ISO 639 code of a text. If the text does not show its language, it is the declared one, or a guess."""
-    library = _library()
-    beginning = unicodedata.normalize("NFKC", f"{title[:200]}\n{text[:600]}")
-    if library is None or beginning.isspace():
+    try:
+        import pycld2
+    except ImportError:  # nobody has built it here: then only what pages declare is known
         return declared
-    is_reliable, _, languages = library.detect(_REFUSED_BY_CLD2.sub(" ", beginning), bestEffort=not declared)
+    beginning = unicodedata.normalize("NFKC", f"{title[:200]}\n{text[:600]}")
+    if beginning.isspace():
+        return declared
+    is_reliable, _, languages = pycld2.detect(_REFUSED_BY_CLD2.sub(" ", beginning), bestEffort=not declared)
     code = languages[0][1]  # of the language of most of the text, such as "iw" or "zh-Hant"; "un" if it is not known
     detected = {"iw": "he", "jw": "jv", "in": "id"}.get(code, code.partition("-")[0])  # some codes are old ones
     if detected == "un" or (declared and not is_reliable):

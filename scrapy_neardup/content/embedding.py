@@ -61,15 +61,15 @@ class Embedding:
         self._paused_until = clock()
         self._known: dict[str, bytes] = {}
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
-        self._worker = ExtractionProcesses(
+        self.worker = ExtractionProcesses(
             WorkerOptions(factory, timeout, (factory, path), memory=None, too_slow=NO_ANSWER), recycle_after=1 << 31
         )
         try:
-            example = self._worker.submit_text(
+            example = self.worker.submit_text(
                 "The ferry ran aground off the island\nIts steering failed in heavy seas."
             ).result()
         except ExtractionError as error:
-            self.close()
+            self.worker.close()
             raise SettingsError(SETTING, path, str(error)) from error
         self._model = example.sketch.partition(b"\n")[0]
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
@@ -87,7 +87,7 @@ class Embedding:
             self.failures += 1
             return b""
         try:
-            extracted = await asyncio.wrap_future(self._worker.submit_text(text))
+            extracted = await asyncio.wrap_future(self.worker.submit_text(text))
             model, _, vector = extracted.sketch.partition(b"\n")  # see ``load_embedder``
             if model != self._model:  # the worker was started again
                 raise ExtractionError("the model changed, so the crawl must be started again")
@@ -106,10 +106,6 @@ class Embedding:
         if len(self._known) > 1 << 13:  # the newest are enough: copies often have the same title and lead
             del self._known[next(iter(self._known))]
         return vector
-
-    def close(self) -> None:
-        """End the worker process. Texts that are not known have no vectors from now on."""
-        self._worker.close()
 
 
 shared_embedding = lru_cache(8)(Embedding)  # the one of this process for an embedder; raises SettingsError as it does

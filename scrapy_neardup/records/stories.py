@@ -197,8 +197,6 @@ TELLING_BYTES = 40
 RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">4I")
-_ITEM = struct.Struct(">I8x")
-_SOURCE = struct.Struct(">4xI8x")
 
 
 @dataclass(slots=True)
@@ -224,7 +222,8 @@ class StoryCounters:
     @property
     def newest_source(self) -> int:
         """The second of the newest source, or of the newest item if no member has a source."""
-        return max(_seconds(_SOURCE, self.sources) or _seconds(_ITEM, self.items_seen), default=0)
+        found = [second for second, _, _ in read_sources(self.sources)]
+        return max(found or map(seconds_of, split(self.items_seen, ITEM_BYTES)), default=0)
 
     def pack(self) -> bytes:
         return COUNTERS.pack(*_VALUES(self))
@@ -236,7 +235,7 @@ class StoryCounters:
             joined=self.joined,
             items=self.items,
             copies=self.copies,
-            times=tuple(sorted(_seconds(_ITEM, self.items_seen))),
+            times=tuple(sorted(seconds_of(each) for each in split(self.items_seen, ITEM_BYTES))),
             sources=tuple(second for second, _, _ in sources),
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
             ledger=ledger,
@@ -270,11 +269,6 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
     if any(len(each) % size for each, size in entries) or counters.levels >= 2 * HARM or is_wrong_way:
         raise StoreError(f"story {key.hex()}: its counters are not those of this version")
     return counters
-
-
-def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
-    """Return the seconds of packed entries. An entry that is not whole has none."""
-    return [second for (second,) in entry.iter_unpack(packed[: len(packed) - len(packed) % entry.size])]
 
 
 def read_sources(packed: bytes) -> EventSources:

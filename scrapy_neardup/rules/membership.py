@@ -234,12 +234,8 @@ def _note_figures(
     if harmed:  # "100 people feared dead" is no toll, but begins with harm if a number of people is told below
         fears = harm_of_head(text.title, "", member.language)
         told += [(value, text.title) for kind, value in fears if kind in PEOPLE_HARMED]
-    if not all(_is_told_before(value, sentence) for value, sentence in told):
+    if not all(str(value) in _TOLD_BEFORE.findall(sentence.casefold()) for value, sentence in told):
         counters.levels |= HARM
-
-
-def _is_told_before(value: int, sentence: str) -> bool:
-    return str(value) in _TOLD_BEFORE.findall(sentence.casefold())
 
 
 def _note_lead(counters: StoryCounters, join: Join, text: Document, *, is_counted: bool) -> None:

@@ -156,7 +156,10 @@ class Ask:
 
         ``story`` may be the id of a story that has become a part of it, or the url of a page that is in it.
         """
-        keys = await self._stories_of(story)
+        if is_document_id(story):
+            keys = [bytes.fromhex(story)]
+        else:  # the story of the page's newest document first
+            keys = [each.story for _, each in sorted((await self._of_page(story)).items(), reverse=True)]
         found = await self._index.stories.whole(keys)
         if not found:
             raise InputError(f"{story}: the window has no such story")
@@ -282,12 +285,6 @@ class Ask:
         page = page_hash(require_page(url))
         _, found = await self._look(url=url)
         return {key: record for key, record in found.items() if record.url_hash == page}
-
-    async def _stories_of(self, name: str) -> list[bytes]:
-        """Return the id of a story, or the ids of the stories of a page, that of its newest document first."""
-        if is_document_id(name):
-            return [bytes.fromhex(name)]
-        return [record.story for _, record in sorted((await self._of_page(name)).items(), reverse=True)]
 
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.

@@ -81,7 +81,7 @@ async def test_a_failing_model_costs_no_verdict_and_is_told_once(
         with caplog.at_level(logging.WARNING):
             assert await publish(room, title, text("ferry")) == "original"
             assert await publish(room, f"{title} again", text("ferry")) == "duplicate"
-        embedding.close()
+        embedding.worker.close()
     (message,) = [each.getMessage() for each in caplog.records if "NEARDUP_EMBEDDER" in each.getMessage()]
     assert why.replace(r"\.", ".") in message
     assert embedding.failures == 2
@@ -90,7 +90,7 @@ async def test_a_failing_model_costs_no_verdict_and_is_told_once(
 def test_a_model_may_take_more_memory_than_a_page() -> None:
     resource = pytest.importorskip("resource")
     embedding = Embedding("embedders.LimitOfMemory", 10.0)
-    embedding.close()
+    embedding.worker.close()
     assert embedding.identity.endswith(f" {resource.getrlimit(resource.RLIMIT_DATA)}")
 
 
@@ -101,7 +101,7 @@ async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
     first, *_, last = [await embedding.vector("Ferry") for _ in range(2 * PAUSE)]
     assert first == b""
     assert len(last) == 2 * DIMENSIONS
-    embedding.close()
+    embedding.worker.close()
 
 
 async def test_vectors_of_a_worker_with_another_version_are_refused() -> None:
@@ -110,13 +110,13 @@ async def test_vectors_of_a_worker_with_another_version_are_refused() -> None:
     assert await embedding.vector("Ferry") != b""
     assert await embedding.vector("End") == b""
     assert [await embedding.vector("Crane") for _ in range(2 * PAUSE)] == [b""] * (2 * PAUSE)
-    embedding.close()
+    embedding.worker.close()
 
 
 async def test_a_text_that_was_embedded_is_not_sent_again() -> None:
     embedding = Embedding(MODEL, 10.0)
     first = await embedding.vector("Ferry")
-    embedding.close()
+    embedding.worker.close()
     assert await embedding.vector("Ferry") == first != b""
 
 

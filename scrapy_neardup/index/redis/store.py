@@ -1,7 +1,6 @@
 """A Redis as a store: commands travel together in pipelines, and a Lua script writes.
 
-The last part of the module makes the client of a url, and explains errors of redis-py so that a user can fix their
-cause.
+The last part of the module makes the client of a url.
 """
 
 import asyncio
@@ -109,7 +108,26 @@ class RedisStore(Store):
                 is_first = False
 
     def explained(self, error: Exception) -> StoreError:
-        return error if isinstance(error, StoreError) else explain_error(self.url, error)
+        """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
+        if isinstance(error, StoreError):
+            return error
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
+            return StoreError(f"{self.location}: {error}; {_RIGHTS_MEND}")
+        if isinstance(error, exceptions.MovedError) and "+cluster" not in self.url:
+            return StoreError(
+                f"{self.location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE"
+            )
+        if any(words in str(error) for words in _DAMAGE):
+            return StoreError(f"{self.location}: the data of a document or story is damaged: {error}")
+        # The client of a cluster hides the answer of the first node behind its own error.
+        details = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
+        for words, mend in _MENDS.items():
+            if words in details.lower():
+                return StoreError(f"{self.location}: {text}; {mend}")
+        if "no such file or directory" in details.lower() and "ssl_" in self.url:
+            return StoreError(f"{self.location}: {text}; check the ssl_… files in NEARDUP_STORE")
+        return StoreUnavailable(f"{self.location}: {text}")
 
 
 @dataclass(eq=False)
@@ -175,24 +193,18 @@ def _read(call: Call | Commit, answer: object) -> object:
 
 def _command(call: Call | Commit, script: tuple[str, str]) -> tuple[Argument, ...]:
     """Return a call as Redis takes it; ``script`` is how a commit is sent."""
-    if isinstance(call, Commit):
-        keys, arguments = _arguments(call)
-        return (*script, len(keys), *keys, *arguments)
-    return ("EVAL", _RUNS, 1, call.key) if call.name == "RUNS" else (call.name, call.key, *call.arguments)
-
-
-def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
-    """Return keys and arguments of ``commit.lua``."""
+    if isinstance(call, Call):
+        return ("EVAL", _RUNS, 1, call.key) if call.name == "RUNS" else (call.name, call.key, *call.arguments)
     keys: dict[str, int] = {}
-    arguments: list[Argument] = [len(commit.expected)]
+    arguments: list[Argument] = [len(call.expected)]  # of ``commit.lua``
 
-    def add(call: Call) -> None:
-        arguments.extend((call.name, keys.setdefault(call.key, len(keys) + 1), len(call.arguments), *call.arguments))
+    def add(each: Call) -> None:
+        arguments.extend((each.name, keys.setdefault(each.key, len(keys) + 1), len(each.arguments), *each.arguments))
 
-    for call, answer in commit.expected:
+    for each, answer in call.expected:
         arguments.append(answer)
-        add(call)
-    new = commit.postings
+        add(each)
+    new = call.postings
     if new is None:
         arguments.append(0)
     else:
@@ -207,9 +219,9 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
         )
         for name, bits, version, newest in new.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
-    for call in commit.writes:
-        add(call)
-    return [*keys], arguments
+    for write in call.writes:
+        add(write)
+    return (*script, len(keys), *keys, *arguments)
 
 
 async def server_facts(client: Redis, key: str) -> Facts:
@@ -288,23 +300,3 @@ def connect(url: str, timeout: float) -> Redis:
         retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
         **options,
     )
-
-
-def explain_error(url: str, error: Exception) -> StoreError:
-    """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
-    location = without_password(url)
-    text = f"{type(error).__name__}: {error}"
-    if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
-        return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
-    if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
-        return StoreError(f"{location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
-    if any(words in str(error) for words in _DAMAGE):
-        return StoreError(f"{location}: the data of a document or story is damaged: {error}")
-    # The client of a cluster hides the answer of the first node behind its own error.
-    details = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
-    for words, mend in _MENDS.items():
-        if words in details.lower():
-            return StoreError(f"{location}: {text}; {mend}")
-    if "no such file or directory" in details.lower() and "ssl_" in url:
-        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
-    return StoreUnavailable(f"{location}: {text}")
