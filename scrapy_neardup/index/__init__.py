@@ -65,7 +65,11 @@ class Index:
 
         Raise StoreError if the store cannot be used as configured.
         """
-        await self.store.open(self.layout.records(bytes(KEY_BYTES)))
+        try:
+            await self.store.open(self.layout.records(bytes(KEY_BYTES)))
+        except BaseException:  # also if the task is cancelled
+            await self.store.close()
+            raise
 
     async def close(self) -> None:
         """Finish the calls under way and release every resource. Closing twice does no harm."""

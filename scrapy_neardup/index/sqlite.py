@@ -79,11 +79,7 @@ class SQLiteStore(Store):
             return
         self._process = os.getpid()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
-        try:
-            await self.ask(lambda client: client.fields(key), reads=True)
-        except BaseException:  # also if the task is cancelled
-            await self.close()
-            raise
+        await self.ask(lambda client: client.fields(key), reads=True)
 
     async def close(self) -> None:
         if self._thread is not None and self._process == os.getpid():

@@ -110,7 +110,7 @@ class Store(Protocol):
     location: str  # without a password
 
     async def open(self, key: str) -> None:
-        """Connect, inside the running loop. Raise StoreError if a key such as this cannot be kept."""
+        """Connect, inside the running loop. Raise StoreError if a key such as this cannot be kept; then close it."""
 
     async def close(self) -> None:
         """Release every resource."""

@@ -69,13 +69,9 @@ class RedisStore(Store):
             return
         redis = connect(self.url, self._timeout)
         self.client = RedisClient(redis)
-        try:
-            # Send a command for a key, so that a node of a cluster fails now and not at each check.
-            await self.ask(lambda client: answers(client, [Call("EXISTS", key)]))
-            found = await self.ask(lambda client: server_facts(redis, key))
-        except BaseException:  # also if the task is cancelled
-            await self.close()
-            raise
+        # Send a command for a key, so that a node of a cluster fails now and not at each check.
+        await self.ask(lambda client: answers(client, [Call("EXISTS", key)]))
+        found = await self.ask(lambda client: server_facts(redis, key))
         if found.facts and found.warnings:  # a crawl needs no right to ask for facts
             logger.warning("The store may lose data: %s", found.warnings[0])
 

@@ -28,6 +28,7 @@ async def test_a_file_that_could_not_be_read_is_opened_again_when_it_can(sqlite_
         other.execute("ALTER TABLE keys RENAME TO gone")
         with pytest.raises(StoreError, match="no such table"):
             await store.open("key")
+        await store.close()
         other.execute("ALTER TABLE gone RENAME TO keys")
     with ThreadPoolExecutor(1) as busy:  # in the place of the thread that has failed
         busy.submit(id, store).result()
