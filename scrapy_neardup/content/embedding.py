@@ -15,6 +15,7 @@ from typing import Any
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import NO_ANSWER, WorkerOptions
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.sources import Newest
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 from scrapy_neardup.settings.values import load_callable
@@ -59,7 +60,7 @@ class Embedding:
         self._path = path
         self._clock = clock
         self._paused_until = clock()
-        self._known: dict[str, bytes] = {}
+        self._known = Newest[str, bytes](1 << 13)  # enough: copies often have the same title and lead
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
         self.worker = ExtractionProcesses(
             WorkerOptions(factory, timeout, (factory, path), memory=None, too_slow=NO_ANSWER), recycle_after=1 << 31
@@ -103,8 +104,6 @@ class Embedding:
                 )
             return b""
         self._known[text] = vector
-        if len(self._known) > 1 << 13:  # the newest are enough: copies often have the same title and lead
-            del self._known[next(iter(self._known))]
         return vector
 
 

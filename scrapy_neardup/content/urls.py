@@ -1,7 +1,6 @@
 """Read from a url which page it is, and the number of the article, without network access."""
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import pairwise
 from urllib.parse import (
@@ -16,7 +15,7 @@ from urllib.parse import (
 
 import xxhash
 
-from scrapy_neardup.evidence.sources import LONGEST_URL, USUAL_PORTS, ascii_host, host_of, remembered, source_of
+from scrapy_neardup.evidence.sources import LONGEST_URL, USUAL_PORTS, Newest, ascii_host, host_of, remembered, source_of
 from scrapy_neardup.exceptions import InputError
 
 _MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
@@ -134,7 +133,7 @@ class CanonicalUrls:
 
     def __init__(self) -> None:
         # Hashes, because a page can make its urls as long as it likes.
-        self._pages: OrderedDict[int, set[int]] = OrderedDict()
+        self._pages = Newest[int, set[int]](4096)
 
     def of(self, given: str, url: str) -> str:
         """Return the canonical url of a page, or its ``url``. ``given`` is the url that the page gives as its own.
@@ -149,10 +148,8 @@ class CanonicalUrls:
         if identity == own:
             return canonical
         shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
-        pages = self._pages.setdefault(shared, set())
-        self._pages.move_to_end(shared)
-        if len(self._pages) > 4096:
-            self._pages.popitem(last=False)
+        pages = self._pages.get(shared, set())
+        self._pages[shared] = pages
         if len(pages) <= _MOST_PAGES:
             pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
         return canonical if len(pages) <= _MOST_PAGES else url

@@ -31,11 +31,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any, TypeVar
+from typing import Any
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import is_of_page
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
+from scrapy_neardup.evidence.sources import Newest
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, LearnedEntries
@@ -56,9 +57,6 @@ _USUAL = 0.5  # a term in more than this share of a source's titles is usual
 _NO_TITLES = b"\0"
 _LINE = struct.Struct(">I")
 _WRONG_CLOCK = 0  # the key of no line: the source has given a time that was yet to come
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 # Keys of lines.
 Lines = frozenset[int]
@@ -96,20 +94,6 @@ class DocumentLines:
         return tuple(self._texts[key] for key in keys if self._texts.get(key))
 
 
-class _Newest(dict[K, V]):
-    """A map of at most so many entries: those that were set last. It takes half the memory of an OrderedDict."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self.pop(key, None)
-        super().__setitem__(key, value)
-        if len(self) > self._most:
-            del self[next(iter(self))]
-
-
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
     """A document in memory: hashes of its url and article number, the keys of its lines, the terms of its title."""
@@ -143,13 +127,13 @@ class SourceDocument:
 class _Source:
     """What this process knows of one source."""
 
-    documents: _Newest[int, SourceDocument] = field(default_factory=lambda: _Newest(MOST_SOURCE_DOCUMENTS))  # by page
+    documents: Newest[int, SourceDocument] = field(default_factory=lambda: Newest(MOST_SOURCE_DOCUMENTS))  # by page
     # Lines that are printed as boilerplate is, each with its figures once it was read. With a grave one it is news.
-    lines: _Newest[int, frozenset[Figure] | None] = field(default_factory=lambda: _Newest(MOST_LINES))
+    lines: Newest[int, frozenset[Figure] | None] = field(default_factory=lambda: Newest(MOST_LINES))
     # Terms of most titles, such as the source's name: they do not tell articles apart.
     usual: frozenset[int] = frozenset()
     # For each article number, how many titles printed under it have no term in common, and the terms of these titles.
-    numbers: _Newest[int, bytes] = field(default_factory=lambda: _Newest(128))  # of the newest numbers
+    numbers: Newest[int, bytes] = field(default_factory=lambda: Newest(128))  # of the newest numbers
 
     def add(self, document: SourceDocument) -> None:
         self.documents[document.page] = document
@@ -167,7 +151,7 @@ class SourceBoilerplate:
     """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
 
     def __init__(self) -> None:
-        self._sources: _Newest[bytes, _Source] = _Newest(1024)  # the store has all of them
+        self._sources: Newest[bytes, _Source] = Newest(1024)  # the store has all of them
         self._pending: dict[bytes, tuple[deque[bytes], deque[bytes]]] = {}
         self.pending = 0  # documents that no store knows
         self._is_damage_told = False

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from ipaddress import IPv4Address, IPv6Address, ip_network
+from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
@@ -27,6 +28,9 @@ _MOST_WORDS = 5
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 
 def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
     """Cache the answers of a function for the last few thousand urls, except long ones."""
@@ -37,6 +41,20 @@ def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
         return of_short(url) if len(url) <= _LONGEST_REMEMBERED else function(url)
 
     return of_any
+
+
+class Newest(dict[K, V]):
+    """A map of at most so many entries: those that were set last. It takes half the memory of an OrderedDict."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.pop(key, None)
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
 
 
 def source_of(url: str) -> str:

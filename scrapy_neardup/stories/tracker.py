@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import HOUR, LAST_SECOND, Document
-from scrapy_neardup.evidence.sources import country_of
+from scrapy_neardup.evidence.sources import Newest, country_of
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
@@ -70,7 +70,8 @@ class StoryTracker:
         self._swept = 0
         self._threshold_hour = 0
         self._rule_failed = False
-        self._final: dict[str, str] = {}  # stories that documents joined -> what they are a part of
+        # Stories that documents joined -> what they are a part of. So many are remembered, for the end of the crawl.
+        self._final = Newest[str, str](1 << 17)
 
     async def joined(self, join: Join, story: Story) -> StoryEvent | None:
         """Return the event if a document tips its story to a level, or if a running event warrants an update.
@@ -113,11 +114,9 @@ class StoryTracker:
         return {story: final for story in self._final if (final := self.final_story(story)) != story}
 
     def _note_final(self, story: str, final: str) -> None:
-        self._final.setdefault(final, final)  # it may have become a part of another story meanwhile
+        self._final[final] = self._final.get(final, final)  # it may have become a part of another story meanwhile
         if story != final:
             self._final[story] = final
-        while len(self._final) > 1 << 17:  # so many are remembered, for the end of the crawl
-            self._final.pop(next(iter(self._final)))
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):

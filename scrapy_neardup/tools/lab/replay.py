@@ -6,7 +6,7 @@ Pages are extracted ahead in worker processes, while verdicts are made in order.
 import asyncio
 import gc
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, asynccontextmanager
@@ -20,6 +20,7 @@ from scrapy_neardup.content.processes import ExtractionProcesses, worker_options
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.content.worker import OBJECTS_A_COLLECTION
 from scrapy_neardup.document import counted_names
+from scrapy_neardup.evidence.sources import Newest
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.text.misread import repaired
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
@@ -227,8 +228,7 @@ class OutputFormat:
     """
 
     def __init__(self, most_ids: int = 500_000) -> None:  # some 128 MB
-        self._ids: OrderedDict[str, str | int] = OrderedDict()
-        self._most_ids = most_ids
+        self._ids = Newest[str, str | int](most_ids)
 
     def row(self, judged: Judged) -> dict[str, Any]:
         """Return the verdict. A wrong line of the input has the status ``unchecked`` and an ``error``."""
@@ -236,8 +236,6 @@ class OutputFormat:
         given = page.recorded.id
         if judged.document is not None and given is not None:
             self._ids[judged.document.id] = given
-            if len(self._ids) > self._most_ids:
-                self._ids.popitem(last=False)
         row = {"id": given, **{name: getattr(judged.verdict, name) for name in VERDICT_FIELDS}}
         row |= {name: self.given_id(row[name]) for name in ("original", "match", "story") if row[name] is not None}
         return row if page.error is None else {**row, "error": page.error}
@@ -245,5 +243,5 @@ class OutputFormat:
     def given_id(self, document: str) -> str | int:
         """Return the id in the input. A document of an earlier run keeps its document id."""
         if document in self._ids:
-            self._ids.move_to_end(document)
+            self._ids[document] = self._ids[document]  # set again, so it is one of the newest
         return self._ids.get(document, document)
