@@ -248,7 +248,7 @@ def _glued(tokens: Sequence[Token]) -> list[tuple[int, int, str, str]]:
             "".join([each.text[0] for each in parts if each.text not in FUNCTION_WORDS]),
         )
         for first in range(len(tokens))
-        for end in range(first + 2, min(len(tokens), first + 6) + 1)  # words
+        for end in range(first + 2, min(len(tokens), first + 8) + 1)  # words
         for parts in [tokens[first:end]]
     ]
 
