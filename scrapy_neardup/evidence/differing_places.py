@@ -75,10 +75,10 @@ class Place(NamedTuple):
     def is_qualified(self) -> bool:
         """Return whether only a word such as "deputy", "former", "alleged", "only" or "half" came or is gone.
 
-        "Nearly" is one if it stands beside no number: "nearly killed".
+        "Nearly" is one if it stands before no number: "nearly killed".
         """
         qualifiers = QUALIFIERS | PARTS
-        if not any(self.numbers):
+        if self.numbers[1] is None:
             qualifiers |= NEARLY
         sides = [
             [each.text for each in side if each.text not in FUNCTION_WORDS or each.text in qualifiers]

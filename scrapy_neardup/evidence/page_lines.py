@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.accents import other_accents, write_alike
+from scrapy_neardup.evidence.accents import compare_accents
 from scrapy_neardup.evidence.differing_places import SHORT
 from scrapy_neardup.evidence.figures.counted import is_of_page, without_page_words
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -19,6 +19,7 @@ from scrapy_neardup.text.sentences import Printed
 
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
+_COMMON_ACCENTS = 3  # words with accents that two texts have in common, for each one that differs
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>|!]|-(?!\w)|$)"
 
@@ -87,13 +88,15 @@ class BothTexts:
     def other_accents(self, new: str, old: str) -> list[tuple[str, str]]:
         """Return each word of an old sentence, and the word of a new one that differs from it in its accents only.
 
-        There are none if one of the texts leaves accents out. A name has the accents that its paper likes.
+        There are none if one of the texts, or of the sentences, leaves accents out.
         """
-        if new == old:
-            return []
-        pairs = other_accents(new, old, self.language, self.names)
-        are_comparable = pairs and write_alike(self._new.text, self._old.text, self.language)
-        return pairs * bool(are_comparable)
+        pairs, common = compare_accents(new, old, self.language) if new != old else ([], 0)
+        return pairs if pairs and len(pairs) <= 1 + common and self._write_accents_alike else []
+
+    @cached_property
+    def _write_accents_alike(self) -> bool:
+        pairs, common = compare_accents(self._new.text, self._old.text, self.language)
+        return common >= _COMMON_ACCENTS * len(pairs)
 
     def swapped(self, new: str, old: str) -> set[tuple[str, str]]:
         """Return each name of an old sentence with each one of a new sentence, if neither text has that of the other.

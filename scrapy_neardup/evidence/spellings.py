@@ -6,7 +6,7 @@ Words are recognised by their letters, and names by their skeleton (see ``names`
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import chain, permutations, product
 
 from scrapy_neardup.evidence.figures.number_words import UNITS, all_languages
 from scrapy_neardup.evidence.figures.numbers import WORDING
@@ -80,7 +80,10 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     if _is_other_form(old.text, new.text):
         return False
     # "Kilometres" and "km", but not "година", which is an hour or a year.
-    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and said_by(old.text) == said_by(new.text)
+    values = said_by(old.text), said_by(new.text)
+    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and values[0] == values[1]
+    are_currencies = all(each.of == "currency" for each in chain(*values))
+    is_unit |= are_currencies and not values[0].isdisjoint(values[1])
     return is_unit or _sound_alike(old.text, new.text)
 
 
@@ -104,14 +107,15 @@ def may_be_one_name(a: str, b: str) -> bool:
 def _has_other_vowel(a: str, b: str) -> bool:
     """Return whether one name has a vowel more, also at its end, or another one: "Hansen", "Hanson"; "Wells", "Walsh".
 
-    An "e" may be an "i", and an "a" or "u" behind the first vowel: "Hezbollah", "Hizbullah"; "Ahmed", "Ahmad".
+    An "e" may be an "i", and an "a" or "u" behind the first vowel: "Hezbollah", "Hizbullah"; "Ahmed", "Ahmad". Of a
+    name in Cyrillic the last vowel may be that of another case.
     """
     groups = [_VOWELS.findall(each) for each in (a, b)]
     pairs = [*zip(*groups, strict=False)]
     are_other = any(
         {x, y} in _OTHER_VOWELS
         or ({*"ou"}.isdisjoint(x) != {*"ou"}.isdisjoint(y) and not {*"ai"}.isdisjoint(x + y))
-        or (x != y and x > "z" and len(pairs) > at + 1)  # names in Cyrillic have endings
+        or (x > "z" and at + 1 < len(pairs) and x.replace("\u044d", "\u0435") != y.replace("\u044d", "\u0435"))
         for at, (x, y) in enumerate(pairs)
     )
     has_other_first = any({*pair} in _OTHER_FIRST_VOWELS for pair in pairs[:1])

@@ -121,7 +121,6 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
     (re.compile("(?<![0-9])([0-2]?[0-9]) ?: ?([0-5][0-9])(?= ?[ap][. ]{0,2}m)"), r"\1:\2"),  # "6: 00 p.m."
     (re.compile(f"[-\u2212\u2013]{_BEHIND_MINUS}(?=[0-9])"), " minus "),
-    (re.compile(" & (?![0-9])"), " and "),
     (re.compile("(?i)(?<=ca)n't\\b"), "n not"),
     (re.compile("(?i)\\bwon't\\b"), "will not"),
     (re.compile("(?i)(?<=[a-z])n't\\b"), " not"),
@@ -130,8 +129,8 @@ _USUAL: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 )
 # Texts without these signs are written as usual. To search once takes a fifth of the time.
 _UNUSUAL = re.compile(
-    f"[&0-9?\ufffd\u2212\u2013'{_SAID}]"
-    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h(?:eures)? )|(?<=[&?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
+    f"[0-9?\ufffd\u2212\u2013'{_SAID}]"
+    "(?:(?<=[0-9])(?: ?[-/:]|\u0631| h(?:eures)? )|(?<=[?\ufffd])|(?<=[-\u2212\u2013])(?=[0-9])|(?<=[nN]')(?=[a-zT])"
     f"|{_SAYS})"
 )
 # Words of scripts without spaces that have a kind are one token, all others a token each character.
@@ -197,6 +196,8 @@ def _tokens_of(text: str, language: str) -> list[Token]:
         return f" {hidden} "
 
     text = fold(text)
+    if language == "en" and " & " in text:
+        text = re.sub(" & (?![0-9])", " and ", text)
     for written, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = written.sub(usual, text)
     printed = printed_numbers(text)
@@ -328,7 +329,10 @@ def names_of(*texts: str) -> frozenset[str]:
 def _words_by_case(text: str) -> tuple[set[str], set[str]]:
     """Return the words with a capital inside a sentence, in small letters, and all words as they are printed."""
     folded = fold(text)
-    return {word.casefold() for word in {*_CAPITALISED.findall(folded)}}, {*_WORD.findall(folded)}
+    words = {*_WORD.findall(folded)}
+    if "\u03c2" in folded:  # the case-folded form of a final sigma is another one
+        words |= {word.casefold() for word in words if word[0].islower()}
+    return {word.casefold() for word in {*_CAPITALISED.findall(folded)}}, words
 
 
 def is_unspaced(token: Token) -> bool:
