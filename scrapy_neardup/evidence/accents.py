@@ -13,6 +13,9 @@ from scrapy_neardup.text.folding import fold
 # Words of the Latin, Greek and Cyrillic alphabets. No letter has more than three marks.
 _WORD = re.compile("(?:[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u052f\u1e00-\u1fff][\u0300-\u036f]{0,3})+")
 _BEYOND_ASCII = re.compile("[\u00c0-\u052f\u1e00-\u1fff]")
+_WITH_ACCENT = re.compile(
+    "[\u00e0-\u00f6\u00f8-\u02af\u0300-\u036f\u03ac-\u03af\u03ca-\u03ce\u0439\u0453\u0457\u045c\u045e\u1e00-\u1fff]\\w?"
+)
 _MARKED = re.compile("[\u0300-\u036f\u00f0-\u0292]")  # a mark, or a letter such as "ł"
 # Marks that many leave out: a dot above "i", and stress and "ё" in Cyrillic.
 _OPTIONAL = re.compile(
@@ -33,12 +36,9 @@ _LOOK_ALIKE = str.maketrans({"æ": "ae", "œ": "oe", "ð": "đ", "Ð": "Đ", "ß
 _DIAERESIS = "\u0308"
 
 
-def accents_of(text: str, language: str) -> str:
-    """Return the words of a text that have accents and count, in the form in which they are compared."""
-    if not _BEYOND_ASCII.search(text):
-        return ""
-    words = _compared_forms(_WORD.findall(text), language)
-    return " ".join([each for each in words if _MARKED.search(each) and _counts(each, language)])
+def accents_of(text: str) -> str:
+    """Return the small letters of a text that have accents, each with the letter behind it."""
+    return "".join(_WITH_ACCENT.findall(text))
 
 
 def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, str]], int]:
@@ -46,7 +46,7 @@ def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, 
 
     Also return how many words with accents both texts have.
     """
-    if new.isascii() and old.isascii():
+    if not (_BEYOND_ASCII.search(new) or _BEYOND_ASCII.search(old)):
         return [], 0
     words, old_words = (_words(each, language) for each in (new, old))
     gone = {fold(form): printed for form, printed in old_words.items() if form not in words}

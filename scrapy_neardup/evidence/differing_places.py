@@ -35,6 +35,8 @@ _DATELINE = re.compile(r"^([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{
 # what may stand behind a dateline that came: a colon does behind "Northwire- Keldby"
 _SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) |: ")
 
+_QUALIFYING = (QUALIFIERS | PARTS, QUALIFIERS | PARTS | NEARLY)  # before a number, and elsewhere
+
 # First token and end of a place in the old sentence, and in the new one.
 _Operation = tuple[int, int, int, int]
 
@@ -77,9 +79,7 @@ class Place(NamedTuple):
 
         "Nearly" is one if it stands before no number: "nearly killed".
         """
-        qualifiers = QUALIFIERS | PARTS
-        if self.numbers[1] is None:
-            qualifiers |= NEARLY
+        qualifiers = _QUALIFYING[self.numbers[1] is None]
         sides = [
             [each.text for each in side if each.text not in FUNCTION_WORDS or each.text in qualifiers]
             for side in (self.gone, self.came)

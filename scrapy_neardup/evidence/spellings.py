@@ -80,10 +80,11 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     if _is_other_form(old.text, new.text):
         return False
     # "Kilometres" and "km", but not "година", which is an hour or a year.
-    values = said_by(old.text), said_by(new.text)
-    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and values[0] == values[1]
-    are_currencies = all(each.of == "currency" for each in chain(*values))
-    is_unit |= are_currencies and not values[0].isdisjoint(values[1])
+    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and said_by(old.text) == said_by(new.text)
+    if "unit" in kinds:
+        values = said_by(old.text), said_by(new.text)
+        are_currencies = all(each.of == "currency" for each in chain(*values))
+        is_unit |= are_currencies and not values[0].isdisjoint(values[1])
     return is_unit or _sound_alike(old.text, new.text)
 
 

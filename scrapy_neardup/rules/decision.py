@@ -312,12 +312,7 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
     equal = [pair for pair in alike if pair.same_content and pair.is_seen]
     if equal:
         last_of_page = max((pair.key for pair in equal if pair.same_page), default=b"")  # keys begin with the time
-        alike = [
-            pair
-            for pair in alike
-            if (pair.same_content and not pair.is_kept_whole)
-            or (pair.same_page and not pair.same_text and pair.key > last_of_page)
-        ]
+        alike = [pair for pair in alike if _is_read_beside_equal(pair, last_of_page)]
     by_content = dict[bytes, Pair]()
     # The best first, as ``Match.rank`` sorts copies.
     alike.sort(
@@ -331,6 +326,11 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
     for pair in alike:
         by_content.setdefault(pair.old.content_hash, pair)
     return dict(list(by_content.items())[:MOST_LOOKS])
+
+
+def _is_read_beside_equal(pair: Pair, last_of_page: bytes) -> bool:
+    is_other_version = pair.same_page and not pair.same_text and pair.key > last_of_page
+    return is_other_version or (pair.same_content and not pair.is_kept_whole)
 
 
 def with_second_look(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:

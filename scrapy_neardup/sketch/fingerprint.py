@@ -105,7 +105,7 @@ class Sketcher(TextSketcher):
         # Title and text in one spelling for what a reader cannot tell apart, and their signs and accents, which are no
         # tokens: "$3" and "£3", "3" and "-3" would be equal.
         words = [*fold(document.title).casefold().split(), *signs_of(document.text)]
-        if accents := accents_of(f"{document.title}\n{document.text}", document.language):
+        if accents := accents_of(f"{document.title}\n{document.text}"):
             words.append(accents)
         printed = " ".join(words).encode("utf-8", "surrogatepass")
         language = packed_language(document.language)
