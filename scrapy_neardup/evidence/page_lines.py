@@ -148,15 +148,22 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
         return True
     is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
     if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
-        # A counter, such as "3 min read", but not "Two schools also burned down". Words with capitals may be names.
-        small = words_of(without_page_words(text))
-        if known.language not in _NO_CAPITALS:
-            small &= {*re.findall(r"\w+", fold(text[:1].lower() + text[1:]))}
-        words = (each for each in tokens if each.kind == "word" and each.says and not is_unspaced(each))
-        return sum(each.text in small for each in words) < SHORT
+        return not _says_more(text, tokens, known.language)
     is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
     is_credit = is_byline or (len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known))
     return is_credit and all(each.kind not in FIRM or known.has(each) for each in tokens)
+
+
+def _says_more(line: str, tokens: Sequence[Token], language: str) -> bool:
+    """Return whether a line has so many other words than those of a page: "Two schools also burned down".
+
+    Words with a capital do not count: they may be names.
+    """
+    small = words_of(without_page_words(line))
+    if language not in _NO_CAPITALS:
+        small &= {*re.findall(r"\w+", fold(line[:1].lower() + line[1:]))}
+    words = (each for each in tokens if each.kind == "word" and each.says and not is_unspaced(each))
+    return sum(each.text in small for each in words) >= SHORT
 
 
 def may_be_of_page(aligned: Aligned) -> bool:
