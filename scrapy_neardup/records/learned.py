@@ -45,9 +45,6 @@ def pack_counts(documents: int, counts: NDArray[np.uint32]) -> bytes:
 
 
 def unpack_counts(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
-    """Raise ValueError for another number of bytes."""
-    if len(packed) != PACKED_BYTES:
-        raise ValueError(f"{len(packed)} bytes of document frequencies, not {PACKED_BYTES}")
     counts = np.frombuffer(packed, ">u2", offset=_DOCUMENTS_BYTES).astype(np.uint32)
     return int.from_bytes(packed[:_DOCUMENTS_BYTES], "big"), counts
 

@@ -204,7 +204,7 @@ class NearDupSettings:
 
     item_classes: tuple[str | type, ...] = setting(
         (),
-        values.list_of(str | type, "a list of item classes or of their import paths"),
+        values.list_of(lambda each: isinstance(each, str | type), "a list of item classes or of their import paths"),
         """The classes, or their import paths, of the items that are judged. Other items pass unchanged. With an empty
         list all items are judged.""",
     )

@@ -11,7 +11,6 @@ from dataclasses import Field, field
 from importlib.util import find_spec
 from os import PathLike
 from pkgutil import resolve_name
-from types import UnionType
 from typing import Any, cast
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -126,22 +125,26 @@ def _from_json(value: Any) -> Any:
     return value
 
 
-def list_of(kinds: type | UnionType, allowed: str, made: Callable[[list[Any]], Any] = tuple) -> Check:
+def list_of(is_right: Callable[[Any], bool], allowed: str, made: Callable[[list[Any]], Any] = tuple) -> Check:
     """Return the check of a list, or of a text with commas between the members. ``made`` returns what is used."""
 
     def check(value: Any) -> Any:
         value = _from_json(value)
         items = value.split(",") if isinstance(value, str) else value
-        if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
+        is_list = isinstance(items, list | tuple | set | frozenset)
+        stripped = [each.strip() if isinstance(each, str) else each for each in (items if is_list else ())]
+        given = [each for each in stripped if each != ""]
+        if not is_list or not all(map(is_right, given)):
             raise ValueError(f"must be {allowed}")
-        stripped = [each.strip() if isinstance(each, str) else each for each in items]
-        return made([each for each in stripped if each != ""])
+        return made(given)
 
     return check
 
 
 sources = list_of(
-    str, "a list of domains such as 'example.com'", lambda domains: frozenset(map(require_domain, domains))
+    lambda each: isinstance(each, str),
+    "a list of domains such as 'example.com'",
+    lambda domains: frozenset(map(require_domain, domains)),
 )
 
 # The top media topics of IPTC, by short names.
@@ -152,24 +155,15 @@ SECTIONS = (
 
 
 def some_of(*known: str) -> Check:
-    allowed = f"a list of {', '.join(map(repr, known))}"
-
-    def made(names: list[str]) -> tuple[str, ...]:
-        if unknown := [name for name in names if name not in known]:
-            raise ValueError(f"{unknown[0]!r} is none of these; must be {allowed}")
-        return tuple(names)
-
-    return list_of(str, allowed, made)
+    return list_of(known.__contains__, f"a list of {', '.join(map(repr, known))}")
 
 
 def item_fields(value: Any) -> dict[str, str | None]:
     """Return the item field of each part of a document. Parts that are not given keep their usual fields."""
-    allowed = f"must map {', '.join(ITEM_FIELDS)} to names of item fields, or to None"
     value = _from_json(value)
-    if not isinstance(value, Mapping) or not all(isinstance(each, str | None) for each in value.values()):
-        raise ValueError(allowed)
-    if unknown := [part for part in value if part not in ITEM_FIELDS]:
-        raise ValueError(f"{unknown[0]!r} is no part of a document; {allowed}")
+    is_mapping = isinstance(value, Mapping) and value.keys() <= ITEM_FIELDS.keys()
+    if not is_mapping or not all(isinstance(each, str | None) for each in value.values()):
+        raise ValueError(f"must map {', '.join(ITEM_FIELDS)} to names of item fields, or to None")
     return {**ITEM_FIELDS, **value}
 
 

@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
@@ -118,7 +118,6 @@ def run(options: Options, values: Values) -> int:
         },
         "present_threshold": preset.threshold,
         "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": round(fmean(map(attrgetter("bytes"), orders))),
     }
     if not has_copies:
         print_error(
@@ -144,7 +143,6 @@ def _print(found: dict[str, Any]) -> None:
         ("protocol", "precision", "recall", "F1"),
         rows,
     )
-    print(f"{found['bytes']} bytes a document, preset {found['preset']}")
     if found["best_threshold"] is not None:
         print(
             f"Best threshold for copies: {found['best_threshold']:g}. The present one is {found['present_threshold']:g}"
@@ -246,7 +244,6 @@ class JudgedOrder:
     positions: tuple[int, ...]
     matches: tuple[int | None, ...]
     stories: tuple[int, ...]
-    bytes: float = field(compare=False)  # of the store, for a document
 
 
 def scores_of(orders: Sequence[JudgedOrder], clusters: Sequence[str | None]) -> dict[str, list[Score]]:
@@ -294,7 +291,6 @@ async def evaluate(
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
-            summary = await detector.index.summary()
         place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
         copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
         stories = [each.verdict.story or "" for each in judged]
@@ -303,7 +299,6 @@ async def evaluate(
                 positions=tuple(positions),
                 matches=tuple(place_of.get(copies.get(place, "")) for place in range(len(judged))),
                 stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
-                bytes=(summary.store.bytes or 0) / max(1, summary.documents),
             )
         )
     return orders
