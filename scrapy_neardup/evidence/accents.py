@@ -36,9 +36,9 @@ _LOOK_ALIKE = str.maketrans({"æ": "ae", "œ": "oe", "ð": "đ", "Ð": "Đ", "ß
 _DIAERESIS = "\u0308"
 
 
-def accents_of(text: str) -> str:
+def accents_of(text: str) -> list[str]:
     """Return the small letters of a text that have accents, each with the letter behind it."""
-    return "".join(_WITH_ACCENT.findall(text))
+    return _WITH_ACCENT.findall(text)
 
 
 def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, str]], int]:

@@ -102,12 +102,10 @@ class Sketcher(TextSketcher):
             of_title = pack_names(find_names([fold(document.title)], is_title=True))
             tolls = harm_of_head(document.title, document.text, document.language)
             names, name_keys = rarest_names(of_title + sketch.names, self.topics, caseless=caseless, tolls=tolls)
-        # Title and text in one spelling for what a reader cannot tell apart, and their signs and accents, which are no
-        # tokens: "$3" and "£3", "3" and "-3" would be equal.
-        words = [*fold(document.title).casefold().split(), *signs_of(document.text)]
-        if accents := accents_of(f"{document.title}\n{document.text}"):
-            words.append(accents)
-        printed = " ".join(words).encode("utf-8", "surrogatepass")
+        # Title and text in one spelling for what a reader cannot tell apart, and signs and accents of the text, which are
+        # no tokens: "$3" and "£3", "3" and "-3" would be equal.
+        signs = *signs_of(document.text), *accents_of(document.text)
+        words = " ".join([*fold(document.title).casefold().split(), *signs])
         language = packed_language(document.language)
         vector = self.vector_means.centred(document.vector, language, origin.source_hash)
         return Fingerprint(
@@ -126,7 +124,7 @@ class Sketcher(TextSketcher):
             vector=vector if topic else b"",
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
             article_hash=origin.article_hash,
-            content_hash=xxhash.xxh64_digest(sketch.content_hash + printed),
+            content_hash=xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass")),
             language=language,
             learned=DocumentLines(document, draft.read_body).texts_of(draft.left_out),
             is_boilerplate=is_boilerplate,
