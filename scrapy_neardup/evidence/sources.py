@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from ipaddress import IPv4Address, IPv6Address, ip_network
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 # Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it.
@@ -70,15 +70,13 @@ def source_of(url: str) -> str:
 def _publisher(host: str) -> str:
     if not host:
         return ""
-    registries, with_platforms = _suffixes()
-    domain = _domain_below(host, with_platforms)
+    suffix, domain = _suffix_and_domain(host, with_platforms=True)
     if domain in _PLATFORMS:
         name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
         return domain if name in ("", "www") else f"{name}.{domain}"
     if domain or _address(host):
         return domain or host
-    suffix = _suffix_of(host, with_platforms)
-    if suffix != _suffix_of(host, registries):  # the page is one of the platform itself
+    if suffix != _suffix_and_domain(host)[0]:  # the page is one of the platform itself
         return suffix
     # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
@@ -96,7 +94,7 @@ def platform_of(source: str) -> str:
         return str(ip_network((address, {4: 24, 6: 64}[address.version]), strict=False))
     if source and "." not in source:
         return LOCAL
-    return _domain_below(source, _suffixes()[0]) or source
+    return _suffix_and_domain(source)[1] or source
 
 
 def publisher_of(source: str, given: str, named: str) -> str:
@@ -135,7 +133,7 @@ def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
     domain = source_of(name if "://" in name else _as_url(name))
     is_name = "." in domain or ":" in domain or domain == "localhost"
-    if not is_name or _suffix_of(domain, _suffixes()[0]) == domain:
+    if not is_name or _suffix_and_domain(domain)[0] == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
@@ -174,42 +172,17 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 @cache
-def _suffixes() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the public suffixes of registries, and these with the suffixes of platforms.
+def _suffix_list() -> Any:
+    """Return the public suffix list that ships with its package: no download, no cache folder."""
+    from tldextract import TLDExtract
 
-    ``TLDExtract`` makes 17,000 objects of them. That takes 50 ms, and every full garbage collection visits them.
+    return TLDExtract(cache_dir=None, suffix_list_urls=())
+
+
+def _suffix_and_domain(host: str, *, with_platforms: bool = False) -> tuple[str, str]:
+    """Return the public suffix of a host, that of a registry or also of a platform, and the domain just below it.
+
+    What there is none of is "".
     """
-    from tldextract.cache import DiskCache
-    from tldextract.suffix_list import get_suffix_lists
-
-    # The list that ships with the package: no download, no cache folder.
-    registries, platforms = get_suffix_lists(DiskCache(None), (), None, fallback_to_snapshot=True)
-    return frozenset(registries), frozenset(registries + platforms)
-
-
-def _suffix_of(host: str, suffixes: frozenset[str]) -> str:
-    """Return the public suffix of a host, "" if none is known. See https://github.com/publicsuffix/list/wiki/Format."""
-    name = host
-    if "xn--" in host:
-        name = ".".join(map(_decoded, host.split(".")))
-    while name:
-        parent = name.partition(".")[2]
-        is_exception = f"!{name}" in suffixes
-        if is_exception or name in suffixes or f"*.{parent}" in suffixes:
-            labels = (parent if is_exception else name).count(".") + 1
-            return ".".join(host.split(".")[-labels:])
-        name = parent
-    return ""
-
-
-def _decoded(label: str) -> str:
-    with suppress(UnicodeError):  # newer names, as "straße" is one, are in no suffix
-        return label.encode("ascii").decode("idna")
-    return label
-
-
-def _domain_below(host: str, suffixes: frozenset[str]) -> str:
-    """Return the public suffix of a host with the label before it, "" if the host has no suffix or no such label."""
-    suffix = _suffix_of(host, suffixes)
-    label = host.removesuffix(suffix).removesuffix(".").rpartition(".")[2]
-    return (suffix and label) and f"{label}.{suffix}"
+    found = _suffix_list().extract_str(host, include_psl_private_domains=with_platforms)
+    return found.suffix, found.top_domain_under_public_suffix
