@@ -22,9 +22,8 @@ from shared import half_of, print_table
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.tokens import tokens_of
-from scrapy_neardup.records.documents import new_record
+from scrapy_neardup.records.documents import StoredText, new_record
 from scrapy_neardup.records.stories import StoryCounters
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.news import with_news
 from scrapy_neardup.rules.pair import Pair

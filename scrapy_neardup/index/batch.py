@@ -29,11 +29,12 @@ from scrapy_neardup.records.documents import (
     NO_TEXT,
     WITHDRAWN,
     Record,
+    StoredText,
+    pack_text,
     read_record,
     seconds_of,
     with_next_key,
 )
-from scrapy_neardup.records.texts import StoredText, pack_text
 from scrapy_neardup.rules.decision import Decision, chosen_for_second_look
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.story import Story

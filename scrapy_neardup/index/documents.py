@@ -22,8 +22,7 @@ from scrapy_neardup.index.layout import (
 )
 from scrapy_neardup.index.postings import Keys, ShardBits
 from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, read_record, seconds_of
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import WITHDRAWN, Record, StoredText, new_record, read_record, seconds_of
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.story import Story
 

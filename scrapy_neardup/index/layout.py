@@ -47,9 +47,8 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.store import LOGGED, Call, Client, ConflictError, R, Store, answers
-from scrapy_neardup.records.documents import NO_TEXT, seconds_of
+from scrapy_neardup.records.documents import NO_TEXT, StoredText, seconds_of, unpack_text
 from scrapy_neardup.records.stories import StoryChange
-from scrapy_neardup.records.texts import StoredText, unpack_text
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import longest_hold
 

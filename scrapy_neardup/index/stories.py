@@ -32,10 +32,9 @@ from scrapy_neardup.index.store import (
     new_version,
     swap,
 )
-from scrapy_neardup.records.documents import KEY_BYTES, NO_TEXT, Record
+from scrapy_neardup.records.documents import KEY_BYTES, NO_TEXT, Record, StoredText
 from scrapy_neardup.records.stored_stories import FIELDS, StoredStory, asked_story, pack_ledger, pack_told, whole_story
 from scrapy_neardup.records.stories import MUTED, StoryChange, StoryCounters, read_change, read_counters, read_members
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_UNITED, begin_story, count_join, unite
 from scrapy_neardup.rules.news import united_told, with_news
 from scrapy_neardup.story import Join, Member, Story

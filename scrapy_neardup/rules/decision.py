@@ -14,8 +14,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, 
 from scrapy_neardup.evidence.edits import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
-from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Record, seconds_of
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import DELIVERED, IS_DROPPED, NO_TEXT, Record, StoredText, seconds_of
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import in_united_story, is_bridge, join_of, narrowed, news_of_notice
 from scrapy_neardup.rules.match import Finding, Match, Measured, Trace, best_match, too_low

@@ -17,8 +17,7 @@ from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.evidence.sources import publisher_of
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, NO_TOPIC, shared_terms, shared_words, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
-from scrapy_neardup.records.documents import Record
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import Record, StoredText
 from scrapy_neardup.rules.guards import (
     FIRST_COSINE,
     FIRST_COSINE_IF_STRONG,

@@ -14,7 +14,7 @@ from scrapy_neardup.evidence.figures.tolls import harm_of_head, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import new_terms
 from scrapy_neardup.evidence.sources import country_of
-from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.documents import StoredText, seconds_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -34,7 +34,6 @@ from scrapy_neardup.records.stories import (
     read_extent,
     read_sources,
 )
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
 from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
 

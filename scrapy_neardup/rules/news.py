@@ -9,8 +9,8 @@ from scrapy_neardup.evidence.figures.figure import Figure, find_figures, is_plai
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, has_told, new_terms, news_among, recounted, told_by
+from scrapy_neardup.records.documents import StoredText
 from scrapy_neardup.records.stories import StoryCounters
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 from scrapy_neardup.text.display import one_line
 

@@ -21,8 +21,7 @@ from scrapy_neardup.evidence.page_lines import Side
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
-from scrapy_neardup.records.documents import DELIVERED, Record
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import DELIVERED, Record, StoredText
 from scrapy_neardup.rules.policy import Policy
 
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds

@@ -16,9 +16,8 @@ from scrapy_neardup.content.urls import require_page
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.records.documents import Record, seconds_of
+from scrapy_neardup.records.documents import Record, StoredText, seconds_of
 from scrapy_neardup.records.stories import StoryChange, owner_hash
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.ledger import newest_of_owners, note
 from scrapy_neardup.sketch.origin import packed_language, page_hash

@@ -16,8 +16,8 @@ import numpy as np
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.titles import FIGURE, NAME, term_codes, terms_of
+from scrapy_neardup.records.documents import StoredText
 from scrapy_neardup.records.learned import Frequencies
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import against, supporters_of
 from scrapy_neardup.stories.summary import label_of
 from scrapy_neardup.story import Ledger, PrintedFigure

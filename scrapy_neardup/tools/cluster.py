@@ -42,9 +42,8 @@ from scrapy_neardup.detector import judge_of, sketcher_of
 from scrapy_neardup.document import WHOLE_TEXT, counted_names
 from scrapy_neardup.exceptions import InputError, NearDupError, explain_failure
 from scrapy_neardup.index.postings import MOST_POSTINGS, Keys, choose_candidates
-from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.records.documents import Record, StoredText, new_record
 from scrapy_neardup.records.learned import NOTHING, add_counts
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge, chosen_for_second_look
 from scrapy_neardup.rules.match import any_applies
 from scrapy_neardup.rules.pair import Pair

@@ -14,7 +14,7 @@ from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.index.upkeep import Selection
-from scrapy_neardup.records.texts import StoredText, pack_text
+from scrapy_neardup.records.documents import StoredText, pack_text
 
 ARTICLE = Article("The ferry ran aground.", title="Ferry aground", source="wire.example")
 KEPT = StoredText("Ferry aground", ARTICLE.prose)

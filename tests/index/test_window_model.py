@@ -17,8 +17,7 @@ from long_form import tries
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.index.runs import MOST_LINKS
-from scrapy_neardup.records.documents import DELIVERED, WITHDRAWN, Record, new_record, with_next_key
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import DELIVERED, WITHDRAWN, Record, StoredText, new_record, with_next_key
 from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.pair import Pair
 

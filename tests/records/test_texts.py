@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.records.texts import MOST_STORED, StoredText, pack_text, unpack_text
+from scrapy_neardup.records.documents import MOST_STORED, StoredText, pack_text, unpack_text
 
 TEXT = "Four people were hurt in Skerrow on Monday.\nСгорели 12 домов.\nجرح أربعة أشخاص" * 9
 PACKED = pack_text(StoredText.of("A title", TEXT))

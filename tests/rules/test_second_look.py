@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from documents import WIRE, Article
 
-from scrapy_neardup.records.documents import new_record
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import StoredText, new_record
 from scrapy_neardup.rules.decision import MOST_LOOKS, chosen_for_second_look, with_second_look
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy

@@ -21,8 +21,7 @@ from scrapy_neardup.evidence.topic import (
     topic_cosine,
     topic_score,
 )
-from scrapy_neardup.records.documents import Record, new_record
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import Record, StoredText, new_record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.guards import STRONG_SCORE, TERMS_ONLY_SCORE, only_through_another, other_topic
 from scrapy_neardup.rules.match import Measured, Trace, any_applies

@@ -10,8 +10,8 @@ from newsdesk import BUDGET_NAMES, HOUR, MINUTE, Newsroom, made_up, opened, repo
 from scrapy_neardup.document import Document, Status
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.batch import CheckedDocument
+from scrapy_neardup.records.documents import StoredText
 from scrapy_neardup.records.stories import WATCH, StoryCounters
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.membership import begin_story, count_join
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import message_of

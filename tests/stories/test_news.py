@@ -8,9 +8,9 @@ from newsdesk import BUDGET, BUDGET_NAMES, MINUTE, Newsroom, opened, report, tex
 from scrapy_neardup.crawl.component import tags_of
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
+from scrapy_neardup.records.documents import StoredText
 from scrapy_neardup.records.stored_stories import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.news import MOST_TOLD, united_told, with_news
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import message_of

@@ -10,8 +10,7 @@ from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.exceptions import NoWindowError
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
-from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.records.documents import Record, StoredText, new_record, seconds_of
 from scrapy_neardup.rules.match import Measured
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.stories.report import iso
