@@ -46,7 +46,7 @@ def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, 
 
     Also return how many words with accents both texts have.
     """
-    if not (_BEYOND_ASCII.search(new) or _BEYOND_ASCII.search(old)):
+    if new == old or not (_BEYOND_ASCII.search(new) or _BEYOND_ASCII.search(old)):
         return [], 0
     words, old_words = (_words(each, language) for each in (new, old))
     gone = {fold(form): printed for form, printed in old_words.items() if form not in words}

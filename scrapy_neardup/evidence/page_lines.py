@@ -90,8 +90,10 @@ class BothTexts:
 
         There are none if one of the texts, or of the sentences, leaves accents out.
         """
-        pairs, common = compare_accents(new, old, self.language) if new != old else ([], 0)
-        return pairs if pairs and len(pairs) <= 1 + common and self._write_accents_alike else []
+        pairs, common = compare_accents(new, old, self.language)
+        if not pairs or len(pairs) > 1 + common or not self._write_accents_alike:
+            return []
+        return pairs
 
     @cached_property
     def _write_accents_alike(self) -> bool:

@@ -80,11 +80,10 @@ def is_same_spelling(old: Token, new: Token) -> bool:
     if _is_other_form(old.text, new.text):
         return False
     # "Kilometres" and "km", but not "година", which is an hour or a year.
-    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and said_by(old.text) == said_by(new.text)
-    if "unit" in kinds:
-        values = said_by(old.text), said_by(new.text)
-        are_currencies = all(each.of == "currency" for each in chain(*values))
-        is_unit |= are_currencies and not values[0].isdisjoint(values[1])
+    values = said_by(old.text), said_by(new.text)
+    if "unit" in kinds and {each.of for each in chain(*values)} == {"currency"}:
+        return not values[0].isdisjoint(values[1])
+    is_unit = UNITS.get(old.text, "") == UNITS.get(new.text) and values[0] == values[1]
     return is_unit or _sound_alike(old.text, new.text)
 
 
@@ -93,11 +92,8 @@ def is_same_form(old: Token, new: Token) -> bool:
 
     Other words that are spelled alike may be two: "police", "policy".
     """
-    if "\u0600" <= new.text[0] <= "\u06ff":
-        return is_same_word(old, new)
-    if old.kind == new.kind == "name" and not new.text.isascii():
-        return _are_one_name(old.text, new.text)
-    return is_same_spelling(old, new)
+    has_forms = "\u0600" <= new.text[0] <= "\u06ff" or (old.kind == new.kind == "name" and not new.text.isascii())
+    return is_same_word(old, new) if has_forms else is_same_spelling(old, new)
 
 
 def may_be_one_name(a: str, b: str) -> bool:

@@ -329,10 +329,7 @@ def names_of(*texts: str) -> frozenset[str]:
 def _words_by_case(text: str) -> tuple[set[str], set[str]]:
     """Return the words with a capital inside a sentence, in small letters, and all words as they are printed."""
     folded = fold(text)
-    words = {*_WORD.findall(folded)}
-    if "\u03c2" in folded:  # the case-folded form of a final sigma is another one
-        words |= {word.casefold() for word in words if word[0].islower()}
-    return {word.casefold() for word in {*_CAPITALISED.findall(folded)}}, words
+    return {word.casefold() for word in {*_CAPITALISED.findall(folded)}}, {*_WORD.findall(folded)}
 
 
 def is_unspaced(token: Token) -> bool:

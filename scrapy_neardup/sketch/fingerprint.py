@@ -102,8 +102,8 @@ class Sketcher(TextSketcher):
             of_title = pack_names(find_names([fold(document.title)], is_title=True))
             tolls = harm_of_head(document.title, document.text, document.language)
             names, name_keys = rarest_names(of_title + sketch.names, self.topics, caseless=caseless, tolls=tolls)
-        # Title and text in one spelling for what a reader cannot tell apart, and the signs and accents of the text, which
-        # are no tokens: "$3" and "£3", "3" and "-3" would be equal.
+        # One spelling for what a reader cannot tell apart; and signs and accents, which are no tokens: "$3" and "£3"
+        # would be equal.
         signs = *signs_of(document.text), *accents_of(document.text)
         words = " ".join([*fold(document.title).casefold().split(), *signs])
         language = packed_language(document.language)

@@ -27,7 +27,7 @@ _TABLE = str.maketrans(
         **dict.fromkeys("‐‑‒–−־֊⁃", "-"),
         **dict.fromkeys("—―", " - "),
         **dict(zip("ıłŁøØđĐðÐħĦŧŦɓƁɗƊƙƘƴƳǝƎәӘ", "ilLoOdDdDhHtTbBdDkKyYəƏəƏ", strict=True)),
-        **dict(zip("æÆœŒßẞ", "ae Ae oe Oe ss SS".split(), strict=True)),
+        **dict(zip("æÆœŒßẞς", "ae Ae oe Oe ss SS σ".split(), strict=True)),
         # Arabic letters of several languages: alef, yeh, kaf and heh. The tatweel only makes a word longer.
         **dict.fromkeys("\u0671\u0672\u0673", "\u0627"),
         **dict.fromkeys("\u0649\u06cc", "\u064a"),
