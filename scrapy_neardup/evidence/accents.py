@@ -12,9 +12,9 @@ from scrapy_neardup.text.folding import fold
 
 # Words of the Latin, Greek and Cyrillic alphabets. No letter has more than three marks.
 _WORD = re.compile("(?:[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u052f\u1e00-\u1fff][\u0300-\u036f]{0,3})+")
-_BEYOND_ASCII = re.compile("[\u00c0-\u052f\u1e00-\u1fff]")
-_WITH_ACCENT = re.compile(
-    "[\u00e0-\u00f6\u00f8-\u02af\u0300-\u036f\u03ac-\u03af\u03ca-\u03ce\u0439\u0453\u0457\u045c\u045e\u1e00-\u1fff]\\w?"
+_ACCENTED = re.compile(
+    "[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u036f\u0386-\u0390\u03aa-\u03b0\u03ca-\u03ce"
+    "\u0403\u0407\u040c\u040e\u0419\u0439\u0453\u0457\u045c\u045e\u1e00-\u1fff]\\w?"
 )
 _MARKED = re.compile("[\u0300-\u036f\u00f0-\u0292]")  # a mark, or a letter such as "ł"
 # Marks that many leave out: a dot above "i", and stress and "ё" in Cyrillic.
@@ -23,22 +23,19 @@ _OPTIONAL = re.compile(
 )
 # Marks of which some languages have two spellings, and what stands for both: "août", "aout"; "económico", "econômico";
 # "perché", "perchè"; "hoà", "hòa".
-_CIRCUMFLEX = re.compile("\u0302(?<=[iu].)"), ""
 _TWO_SPELLINGS = {
-    "fr": _CIRCUMFLEX,
-    "tr": _CIRCUMFLEX,
+    **dict.fromkeys(("fr", "tr"), (re.compile("\u0302(?<=[iu].)"), "")),
     "pt": (re.compile("[\u0301\u0302](?<=[eo].)(?=[mn])"), ""),
     "it": (re.compile("\u0300"), "\u0301"),
     "vi": (re.compile(r"([\u0300\u0301\u0303\u0309\u0323])(\S*)"), r"\2\1"),  # the tone, on either of two vowels
 }
 _OPTIONAL_IN = frozenset(WORDING["optional_accents"].split())
 _LOOK_ALIKE = str.maketrans({"æ": "ae", "œ": "oe", "ð": "đ", "Ð": "Đ", "ß": "ss", "\u0327": "\u0326"})
-_DIAERESIS = "\u0308"
 
 
 def accents_of(text: str) -> list[str]:
-    """Return the small letters of a text that have accents, each with the letter behind it."""
-    return _WITH_ACCENT.findall(text)
+    """Return the letters of a text that have accents, each with the letter behind it."""
+    return _ACCENTED.findall(text)
 
 
 def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, str]], int]:
@@ -46,7 +43,7 @@ def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, 
 
     Also return how many words with accents both texts have.
     """
-    if new == old or not (_BEYOND_ASCII.search(new) or _BEYOND_ASCII.search(old)):
+    if new == old or not (_ACCENTED.search(new) or _ACCENTED.search(old)):
         return [], 0
     words, old_words = (_words(each, language) for each in (new, old))
     gone = {fold(form): printed for form, printed in old_words.items() if form not in words}
@@ -60,20 +57,14 @@ def compare_accents(new: str, old: str, language: str) -> tuple[list[tuple[str, 
 def _words(text: str, language: str) -> dict[str, str]:
     """Return the words of a text that count, as they are printed, by the form in which they are compared."""
     words = _WORD.findall(text)
-    forms = _compared_forms(words, language)
-    return {form: word for form, word in zip(forms, words, strict=True) if _counts(form, language)}
-
-
-def _compared_forms(words: list[str], language: str) -> list[str]:
-    joined = _OPTIONAL.sub("", unicodedata.normalize("NFD", " ".join(words))).translate(_LOOK_ALIKE)
+    forms = _OPTIONAL.sub("", unicodedata.normalize("NFD", " ".join(words))).translate(_LOOK_ALIKE)
     if language in _TWO_SPELLINGS:
-        pattern, one = _TWO_SPELLINGS[language]
-        joined = pattern.sub(one, joined)
-    return joined.split()
+        forms = re.sub(*_TWO_SPELLINGS[language], forms)
+    return {form: word for form, word in zip(forms.split(), words, strict=True) if _counts(form, language)}
 
 
 def _counts(word: str, language: str) -> bool:
     if language == "vi":
         return len(word) < 2 or not word.isupper()
-    is_noun = language == "de" and word[1:].islower() and {*_MARKED.findall(word)} <= {_DIAERESIS}
+    is_noun = language == "de" and word[1:].islower() and {*_MARKED.findall(word)} <= {"\u0308"}  # only umlauts
     return word.islower() or is_noun

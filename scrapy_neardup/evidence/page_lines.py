@@ -164,8 +164,8 @@ def _says_more(line: str, tokens: Sequence[Token], language: str) -> bool:
     small = words_of(without_page_words(line))
     if language not in _NO_CAPITALS:
         small &= {*re.findall(r"\w+", fold(line[:1].lower() + line[1:]))}
-    words = (each for each in tokens if each.kind == "word" and each.says and not is_unspaced(each))
-    return sum(each.text in small for each in words) >= SHORT
+    words = [each.text for each in tokens if each.kind == "word" and each.says and not is_unspaced(each)]
+    return len(small.intersection(words)) >= SHORT
 
 
 def may_be_of_page(aligned: Aligned) -> bool:

@@ -37,8 +37,6 @@ _SOUNDS = (
     (re.compile("\u0981"), ""),
 )
 _VOWELS = re.compile("[aeiouy\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u044f\u0456]+")
-_OTHER_VOWELS = {*"ai"}, {*"eo"}
-_OTHER_FIRST_VOWELS = {*"ae"}, {*"eu"}
 # "Ivanov" and "Ivanova" are two.
 _LAST_VOWELS = frozenset("aeiouy\u0430\u0435\u0438\u043e\u044f\u03b1\u03b7\u03bf\u03b9")
 # What is joined to the next word: "and", "in", "to", "as", and the article.
@@ -110,14 +108,14 @@ def _has_other_vowel(a: str, b: str) -> bool:
     groups = [_VOWELS.findall(each) for each in (a, b)]
     pairs = [*zip(*groups, strict=False)]
     are_other = any(
-        {x, y} in _OTHER_VOWELS
+        {x, y} in ({*"ai"}, {*"eo"})
+        or (at == 0 and {x, y} in ({*"ae"}, {*"eu"}))
         or ({*"ou"}.isdisjoint(x) != {*"ou"}.isdisjoint(y) and not {*"ai"}.isdisjoint(x + y))
         or (x > "z" and at + 1 < len(pairs) and x.replace("\u044d", "\u0435") != y.replace("\u044d", "\u0435"))
         for at, (x, y) in enumerate(pairs)
     )
-    has_other_first = any({*pair} in _OTHER_FIRST_VOWELS for pair in pairs[:1])
     has_more = len(groups[0]) != len(groups[1]) or (a[-1] in _LAST_VOWELS) != (b[-1] in _LAST_VOWELS)
-    return has_more or are_other or has_other_first
+    return has_more or are_other
 
 
 def _is_same_time(old: Token, new: Token) -> bool:

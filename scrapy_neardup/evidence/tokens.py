@@ -196,8 +196,6 @@ def _tokens_of(text: str, language: str) -> list[Token]:
         return f" {hidden} "
 
     text = fold(text)
-    if language == "en" and " & " in text:
-        text = re.sub(" & (?![0-9])", " and ", text)
     for written, usual in _USUAL if _UNUSUAL.search(text) else ():
         text = written.sub(usual, text)
     printed = printed_numbers(text)

@@ -328,8 +328,9 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
 
 
 def _is_read_beside_equal(pair: Pair, last_of_page: bytes) -> bool:
-    is_other_version = pair.same_page and not pair.same_text and pair.key > last_of_page
-    return is_other_version or (pair.same_content and not pair.is_kept_whole)
+    if pair.same_content:
+        return not pair.is_kept_whole
+    return pair.same_page and not pair.same_text and pair.key > last_of_page
 
 
 def with_second_look(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:
