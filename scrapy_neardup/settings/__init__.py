@@ -81,7 +81,7 @@ class NearDupSettings:
         item is kept. None means no feed.
 
         By default there is a file in ``NEARDUP_DATA_DIR`` for each spider and day (UTC) on which a crawl begins. Pages
-        that came again with the same text are not written to it. The file is removed after 30 days.
+        crawled again with the same text are not written to it. The file is removed after 30 days.
 
         You can name a feed of your own by a uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and
         ``%(day)s``. It gets every dropped item and is never removed.
