@@ -211,7 +211,7 @@ class NearDupSettings:
 
     extractor: str | None = setting(
         "trafilatura",
-        values.optional(values.matching(r"[\w.]+", "the name or import path of an extractor, or None")),
+        values.optional(values.matching(r"[\w.-]+", "the name or import path of an extractor, or None")),
         """The extractor, which finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as
         fast; run ``pip install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``.
         If None, no page is read, so each item must have its own text.
