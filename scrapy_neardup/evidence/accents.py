@@ -14,7 +14,7 @@ from scrapy_neardup.text.folding import fold
 _WORD = re.compile("(?:[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u052f\u1e00-\u1fff][\u0300-\u036f]{0,3})+")
 _ACCENTED = re.compile(
     "[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u036f\u0386-\u0390\u03aa-\u03b0\u03ca-\u03ce"
-    "\u0403\u0407\u040c\u040e\u0419\u0439\u0453\u0457\u045c\u045e\u1e00-\u1fff]\\w?"
+    "\u0403\u0407\u040c\u040e\u0419\u0439\u0453\u0457\u045c\u045e\u04c1\u04c2\u04d0-\u04f9\u1e00-\u1fff]\\w?"
 )
 _MARKED = re.compile("[\u0300-\u036f\u00f0-\u0292]")  # a mark, or a letter such as "ł"
 # Marks that many leave out: a dot above "i", and stress and "ё" in Cyrillic.
@@ -24,7 +24,8 @@ _OPTIONAL = re.compile(
 # Marks of which some languages have two spellings, and what stands for both: "août", "aout"; "económico", "econômico";
 # "perché", "perchè"; "hoà", "hòa".
 _TWO_SPELLINGS = {
-    **dict.fromkeys(("fr", "tr"), (re.compile("\u0302(?<=[iu].)"), "")),
+    "fr": (re.compile("\u0302(?<=[iu].)"), ""),
+    "tr": (re.compile("\u0302(?<=[aiu].)"), ""),
     "pt": (re.compile("[\u0301\u0302](?<=[eo].)(?=[mn])"), ""),
     "it": (re.compile("\u0300"), "\u0301"),
     "vi": (re.compile(r"([\u0300\u0301\u0303\u0309\u0323])(\S*)"), r"\2\1"),  # the tone, on either of two vowels
@@ -64,7 +65,5 @@ def _words(text: str, language: str) -> dict[str, str]:
 
 
 def _counts(word: str, language: str) -> bool:
-    if language == "vi":
-        return len(word) < 2 or not word.isupper()
-    is_noun = language == "de" and word[1:].islower() and {*_MARKED.findall(word)} <= {"\u0308"}  # only umlauts
-    return word.islower() or is_noun
+    is_noun = language == "de" and word[1:].islower() and {*_MARKED.findall(word[2:])} <= {"\u0308"}  # only umlauts
+    return language == "vi" or word.islower() or (is_noun and not _MARKED.match(word[1:]))

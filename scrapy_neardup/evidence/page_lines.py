@@ -10,6 +10,7 @@ from scrapy_neardup.evidence.accents import compare_accents
 from scrapy_neardup.evidence.differing_places import SHORT
 from scrapy_neardup.evidence.figures.counted import is_of_page, without_page_words
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.numbers import WORDING
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.spellings import are_alike, may_be_one_name
 from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, is_unspaced, names_of, tokens_of
@@ -19,6 +20,7 @@ from scrapy_neardup.text.sentences import Printed
 
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
+_BESIDE_PAGE_WORDS = frozenset(WORDING["beside_page"].split())  # "Estimated reading time: less than 3 minutes"
 _COMMON_ACCENTS = 3  # words with accents that two texts have in common, for each one that differs
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>|!]|-(?!\w)|$)"
@@ -161,7 +163,7 @@ def _says_more(line: str, tokens: Sequence[Token], language: str) -> bool:
 
     Words with a capital do not count: they may be names.
     """
-    small = words_of(without_page_words(line))
+    small = words_of(without_page_words(line)) - _BESIDE_PAGE_WORDS
     if language not in _NO_CAPITALS:
         small &= {*re.findall(r"\w+", fold(line[:1].lower() + line[1:]))}
     words = [each.text for each in tokens if each.kind == "word" and each.says and not is_unspaced(each)]

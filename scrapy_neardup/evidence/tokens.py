@@ -103,8 +103,10 @@ _SAYS = (
     "(?<=[\u2030\u2264\u2265\u2612\u2717\u2718])|(?<=[ (][<>])(?=[= ]{0,2}[0-9])"
     "|(?:(?<=\\b[A-FO0][+#])|(?<=[A-D]{2}[+-]))(?!\\w| \\w{1,4} \\w+-\\w)"
 )
-# behind a hyphen that is a minus: "growth of -5 %", "(-5 degrees)", "气温-5度", but not "5日-7日"
-_BEHIND_MINUS = "(?:(?<=[^\\s\\d] .)|(?<=\\(.)|(?<=[\u0e01-\u0e7f\u3041-\u9fff].)(?<![0-9]..))"
+# behind a hyphen that is a minus: "growth of -5 %", "(-5 degrees)", "气温-5度", but not "歼-20"
+_BEHIND_MINUS = (
+    "(?:(?<=[^\\s\\d:;,.)] .)|(?<=\\(.)|(?<=[\u0e01-\u0e7f\u3041-\u9fff].)(?=[\\d.]+ ?[%\u00b0\u2103\u5ea6\u0e2d]))"
+)
 _SIGNS = re.compile(
     f"[%$\u00a3\u00a5\u20a0-\u20c0.:/\u2013\u2212{_SAID}](?:(?<=[%$\u00a3\u00a5\u20a0-\u20c0])"
     f"|(?<=[0-9][.:/\u2013-])(?=[0-9])|(?<=[-\u2212\u2013]){_BEHIND_MINUS}\\d[\\d.,]*|{_SAYS})"

@@ -329,7 +329,7 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> dict[bytes, Pair]:
 
 def _is_read_beside_equal(pair: Pair, last_of_page: bytes) -> bool:
     if pair.same_content:
-        return not pair.is_kept_whole
+        return pair.old.is_dropped and not pair.is_kept_whole
     return pair.same_page and not pair.same_text and pair.key > last_of_page
 
 
