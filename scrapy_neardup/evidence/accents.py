@@ -24,8 +24,7 @@ _OPTIONAL = re.compile(
 # Marks of which some languages have two spellings, and what stands for both: "août", "aout"; "económico", "econômico";
 # "perché", "perchè"; "hoà", "hòa".
 _TWO_SPELLINGS = {
-    "fr": (re.compile("\u0302(?<=[iu].)"), ""),
-    "tr": (re.compile("\u0302(?<=[aiu].)"), ""),
+    **dict.fromkeys(("fr", "tr"), (re.compile("\u0302(?<=[iu].)"), "")),
     "pt": (re.compile("[\u0301\u0302](?<=[eo].)(?=[mn])"), ""),
     "it": (re.compile("\u0300"), "\u0301"),
     "vi": (re.compile(r"([\u0300\u0301\u0303\u0309\u0323])(\S*)"), r"\2\1"),  # the tone, on either of two vowels
