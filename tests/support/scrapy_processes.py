@@ -8,7 +8,8 @@ from atexit import register
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 FRESH = "NEARDUP_TEST_FRESH"
@@ -121,6 +122,7 @@ def _warm_command() -> list[str]:
 
 
 def _temporary_folder() -> Path:
-    folder = TemporaryDirectory(prefix="neardup-")
-    register(folder.cleanup)
-    return Path(folder.name)
+    # No TemporaryDirectory: since Python 3.13 a fork by multiprocessing would lose the last reference to it.
+    folder = mkdtemp(prefix="neardup-")
+    register(rmtree, folder, ignore_errors=True)
+    return Path(folder)
