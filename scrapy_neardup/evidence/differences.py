@@ -228,10 +228,12 @@ class Comparison:
         ]
         title = self._aligned[: self._has_title]
         beginning = self._aligned[1:HEAD] if title and title[0].is_equal else title
-        # Of each sentence the words that may have been filled in, each old one with each new one.
-        swaps = [(self._known.swapped(each.text, each.partner), each in beginning) for each in alike]
-        swaps_of_beginning = set().union(*(pairs for pairs, is_beginning in swaps if is_beginning))
-        return self.share >= FORM and any(sum(pair in pairs for pairs, _ in swaps) > 1 for pair in swaps_of_beginning)
+        # The words that may have been filled in at the beginning, each old one with each new one
+        swaps = set().union(*(self._known.swapped(each.text, each.partner) for each in alike if each in beginning))
+        if not swaps or self.share < FORM:
+            return False
+        of_sentences = [self._known.swapped(each.text, each.partner) for each in alike]
+        return any(sum(pair in pairs for pairs in of_sentences) > 1 for pair in swaps)
 
     @property
     def has_other_figures(self) -> bool:

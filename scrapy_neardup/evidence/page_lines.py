@@ -107,8 +107,13 @@ class BothTexts:
 
         In languages whose names have no capitals any word may be one.
         """
-        came = self._may_be_names(new) - _texts_of_tokens(self._old_text, self._old.language)
-        gone = self._may_be_names(old) - _texts_of_tokens(f"{self._new.title}\n{self._new.text}", self.language)
+        new_text = f"{self._new.title}\n{self._new.text}"
+        came = self._may_be_names(new) - words_of(self._old_text)
+        gone = self._may_be_names(old) - words_of(new_text)
+        if not came or not gone:  # mostly, and the words of the texts are no tokens yet
+            return set()
+        came -= _texts_of_tokens(self._old_text, self._old.language)
+        gone -= _texts_of_tokens(new_text, self.language)
         return {pair for pair in product(gone, came) if not (are_alike(*pair) or may_be_one_name(*pair))}
 
     def _may_be_names(self, sentence: str) -> set[str]:
