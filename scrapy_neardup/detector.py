@@ -257,7 +257,8 @@ class NearDupDetector:
                 checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                 self.timings.update(documents=len(group), microseconds=round(1e6 * (time.perf_counter() - start)))
                 self.breaker.succeeded()
-                verdicts = [await self._with_event(*each) for each in zip(fingerprints, checked, strict=True)]
+                judged = zip(documents, fingerprints, checked, strict=True)
+                verdicts = [await self._with_event(*each) for each in judged]
         except StoreError as error:
             self.breaker.failed(error, len(group))
         except Exception as error:
@@ -270,9 +271,6 @@ class NearDupDetector:
         for answer, verdict in zip(group, verdicts, strict=True):
             answer.set_result(verdict)
         await self.knowledge.exchange()
-        if not self.breaker.is_open:
-            self.stories.note_owners(documents, self.settings.owner_of)
-            await self.breaker.ask(self.stories.advance(*(each.counted_second for each in documents)))
 
     def _final(self, verdict: Verdict) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have united two stories."""
@@ -325,8 +323,13 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    async def _with_event(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
-        """Return the verdict on a document that is registered, with the event that it raised."""
+    async def _with_event(
+        self, document: Document, fingerprint: Fingerprint, checked: CheckedDocument | StoreError
+    ) -> Verdict:
+        """Return the verdict on a document that is registered, with the event that it raised.
+
+        Then the clock of the stories goes on: an event does not depend on what came together with its document.
+        """
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")
             return Verdict("unchecked", reason="store-unavailable")
@@ -338,12 +341,13 @@ class NearDupDetector:
             self.delivery.asked.append(checked.key.hex())
         if isinstance(checked.story, StoreError):
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
-        if join is None or not isinstance(checked.story, Story):
-            return verdict
-        verdict = replace(verdict, news=checked.story.news)
         # If the store hangs since an earlier document of the group, do not wait for it again.
-        if not self.breaker.is_open and (event := await self.breaker.ask(self.stories.joined(join, checked.story))):
-            verdict = replace(verdict, event=event.level)
+        if join is not None and isinstance(checked.story, Story):
+            verdict = replace(verdict, news=checked.story.news)
+            if not self.breaker.is_open and (event := await self.breaker.ask(self.stories.joined(join, checked.story))):
+                verdict = replace(verdict, event=event.level)
+        if not self.breaker.is_open:
+            await self.breaker.ask(self.stories.advance(document, self.settings.owner_of(document.source)))
         return verdict
 
 

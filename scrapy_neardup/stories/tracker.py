@@ -4,7 +4,6 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import HOUR, LAST_SECOND, Document
@@ -150,15 +149,6 @@ class StoryTracker:
         level: Level = "breaking" if "breaking" in story.levels else "watch"
         return event_of(self._claim(level, _newest(story), story), story, members, self._rule_name)
 
-    def note_owners(self, documents: Iterable[Document], owner_of: Callable[[str], str]) -> None:
-        """Note who prints in which language and country: how many do decides how many make an event."""
-        self._owners.update(
-            owner_in(code, owner_of(each.source))
-            for each in documents
-            for code in (each.language, country_of(each.source))
-            if code and each.source
-        )
-
     async def _note_owners(self, now: int) -> None:
         self._bursts = bursts_of(await self._events.note_owners(self._owners, now), now)
         self._owners.clear()
@@ -176,16 +166,17 @@ class StoryTracker:
         of_country = self._bursts.get(only_country(story), 0)
         return max(self.breaking_over, math.ceil(of_country * self._min_sources / MIN_SOURCES))
 
-    async def advance(self, *seconds: int) -> None:
-        """End events by the documents' own clock. ``seconds`` are the times of the newest documents.
+    async def advance(self, document: Document, owner: str) -> None:
+        """Note who printed a document, and end events by the documents' own clock.
 
-        A few documents in a row must agree on the time: neither one dated ahead nor a late one moves the clock.
+        How many print in a language and country decides how many make an event. A few documents in a row must agree on
+        the time: neither one dated ahead nor a late one moves the clock.
         """
-        now = 0
-        for second in seconds:
-            self._recent.append(second)
-            if len(self._recent) == _AGREED:
-                now = max(now, min(self._recent))
+        self._owners.update(
+            owner_in(code, owner) for code in (document.language, country_of(document.source)) if code and owner
+        )
+        self._recent.append(document.counted_second)
+        now = min(self._recent) * (len(self._recent) == _AGREED)
         await self.outbox.confirm()
         await self._pass_on_overdue()
         if now // _SWEEP <= self._swept:

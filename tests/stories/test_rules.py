@@ -91,7 +91,8 @@ async def test_how_many_papers_print_in_a_language_decides_how_many_are_a_burst(
     assert bursts_of(known("RU", 100, 1, 7 * DAY) | known("RU", 64, 0, 7 * DAY), 7 * DAY) == {"RU": 6}, "the old ones"
     async with opened(store="memory://") as room:
         await room.detector.index.events.note_owners(known("en", 100, 0, 0), 0)
-        await room.detector.stories.advance(*[7 * DAY] * 32)
+        for n in range(32):
+            await room.detector.stories.advance(room.article("fire", "s0", 7 * DAY + n), "")
         room.detector.stories.breaking_over = 8
         assert room.detector.stories.current(story([0], languages=["en"]), ()).breaking_over == 8, "the budget counts"
 
