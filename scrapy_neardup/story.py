@@ -206,6 +206,7 @@ class Story:
     countries: tuple[str, ...] = ()  # in whose domains its sources are, "" for one that is in none
     news: tuple[str, ...] = ()  # of the document that joined
     developments: int = 0  # that enough owners told while the event was running
+    last: int = 0  # Unix seconds of its newest member
     begins_with_harm: bool = False  # a page of it has a number of people harmed in title or first sentence
 
     @property

@@ -243,6 +243,7 @@ class StoryCounters:
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
             begins_with_harm=bool(self.levels & HARM),
+            last=self.last,
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
             source_languages=tuple(language for _, _, language in sources),
             countries=tuple(each[10:12].decode("latin-1").strip() for each in split(self.sources, SOURCE_BYTES)),

@@ -109,10 +109,14 @@ def _says_better(toll: Toll, first: Toll) -> bool:
 
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:
-    """Add the ledger of a story to that of another one, whose states are newer. What was told is not told again."""
+    """Add the ledger of a story to that of another one, whose states are newer. What was told is not told again.
+
+    States of kinds that the other story has not are new to it.
+    """
     stays.printed = sorted((*moves.printed, *stays.printed), key=_order)[-MOST_PRINTED:]
-    stays.states = [*moves.states, *stays.states]
-    stays.changed = max(stays.changed, moves.changed)
+    new = [each for kind, each in moves.current.items() if kind not in stays.current]
+    stays.states = [*(each for each in moves.states if each not in new), *stays.states, *new]
+    stays.changed = max(stays.changed, moves.changed - len(new)) + len(new)
     update_states(stays, sources)
 
 

@@ -44,9 +44,10 @@ class StoryEvent:
 
     @property
     def section(self) -> str:
-        """Return the commonest section of the members that count, "" if they have none."""
-        sections = [each.section for each in self.members if each.is_counted and each.section]
-        return max(sections, key=sections.count, default="")
+        """Return the commonest section of the members that count, "" if less than half of them name it."""
+        sections = [each.section for each in self.members if each.is_counted]
+        common = max(filter(None, sections), key=sections.count, default="")
+        return common * (2 * sections.count(common) >= len(sections))
 
     @property
     def id(self) -> str:

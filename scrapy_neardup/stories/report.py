@@ -29,7 +29,7 @@ def special_report(
     story = event.story
     signalled = story.ledger.changed if event.level == "ended" else story.signalled.states
     states = list(states_of(story.ledger, members, signalled))
-    facts = facts_of(states)
+    facts = facts_of(states, is_update=event.level == "update")
     claim = unconfirmed(story.ledger, members)
     first_fact = claim or next(iter(facts), None)
     told = _numbers_told(event, first_fact, is_state=claim is None)

@@ -195,7 +195,7 @@ def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
     """
     told = ([each for each in newest_of_owners(ledger, kind) if each.value[1] > 0] for kind in sorted(PEOPLE_HARMED))
     newest = next(filter(None, told), [])  # a source that printed a number may say now that nobody was harmed
-    if not newest or not PEOPLE_HARMED.isdisjoint(ledger.current):
+    if not newest or any(kind in PEOPLE_HARMED and each.value[1] > 0 for kind, each in ledger.current.items()):
         return None
     counts = Counter(each.value for each in newest)
     value = max(counts, key=lambda each: (counts[each], -each[0]))
@@ -208,13 +208,13 @@ def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
     return Fact(state, "", True, None, supporters, len(printed), {})
 
 
-def facts_of(states: Iterable[Fact]) -> list[Fact]:
+def facts_of(states: Iterable[Fact], *, is_update: bool = False) -> list[Fact]:
     """Return the last state of each kind: those that are new since the last signal first, then what means most.
 
-    That nobody was harmed is no fact, unless the state before was higher.
+    That nobody was harmed is a fact only if the state before was higher, or if it is the news of an update.
     """
     current = {each.state.kind: each for each in states}
-    told = (fact for fact in current.values() if fact.old or fact.state.value[1] > 0)
+    told = (fact for fact in current.values() if fact.old or fact.state.value[1] > 0 or (is_update and fact.is_new))
     return sorted(told, key=lambda fact: (not fact.is_new, rank_of(fact.label)))
 
 
@@ -223,8 +223,9 @@ def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: 
 
     "12 dead, was 4: two sources say so, a.example at 10:15, b.example at 10:40 UTC; 2 say 15."
     """
-    places = ", ".join(_place(member, now, zone) for member in fact.supporters[:_MOST_SOURCES_LISTED])
-    more = f" and {fact.papers - _MOST_SOURCES_LISTED} more" if fact.papers > _MOST_SOURCES_LISTED else ""
+    supporters = fact.supporters[:_MOST_SOURCES_LISTED]
+    places = ", ".join(_place(member, now, zone) for member in supporters)
+    more = f" and {fact.papers - len(supporters)} more" if fact.papers > len(supporters) else ""
     sources = f"{_NUMBERS.get(fact.papers, str(fact.papers))} source{'s' * (fact.papers != 1)}"
     listed = f", {places} {datetime.fromtimestamp(now, zone):%Z}{more}" if places else ""
     others = "".join(f"; {count} say {value}" for value, count in fact.against.items())
@@ -233,16 +234,18 @@ def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: 
 
 
 def _place(member: Member, now: int, zone: tzinfo) -> str:
-    """Return "a.example at 10:15", with the day if it is not the day of the event."""
+    """Return "a.example at 10:15", with the day and the zone if they are not those of the event."""
     seen_at, today = (datetime.fromtimestamp(second, zone) for second in (member.seen_at, now))
     day = "" if seen_at.date() == today.date() else f"on {seen_at:%Y-%m-%d} "
-    return f"{member.source or member.owner} {day}at {seen_at:%H:%M}"
+    of_zone = "" if seen_at.tzname() == today.tzname() else f" {seen_at:%Z}"  # the clocks were changed between the two
+    return f"{member.source or member.owner} {day}at {seen_at:%H:%M}{of_zone}"
 
 
 # Messages
 
 _LONGEST_NEWS = 120
 _LONGEST_SENTENCE = 400
+_MOST_FACTS = 8  # below the title
 # Places where a zero-width space takes the meaning from what follows. Nobody sees it.
 _BROKEN = re.compile(
     # An address: between the slashes of "https://", behind a dot before a letter, and before an "@". Before a dot would
@@ -267,6 +270,8 @@ def message_of(report: Mapping[str, Any]) -> Message:
     """Return the message about an event. Every key of the report may be missing."""
     level = "test" if report.get("test") else str(report.get("level") or "")  # ``scrapy neardup doctor`` sends tests
     new, known, said_by = _facts_told(report, level)
+    while len("; ".join(new)) > _LONGEST_NEWS and len(new) > 1:  # the body tells what does not fit into the title
+        known.insert(0, new.pop())
     measures = report.get("measures") or {}
     coverage = coverage_words(
         measures.get("sources", 0),
@@ -294,7 +299,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
         lead,
         " · ".join(filter(None, (coverage, report.get("section")))),
-        f"Also: {'; '.join(_line(each, 200) for each in known)}" if known else "",
+        f"Also: {'; '.join(_line(each, 200) for each in known[:_MOST_FACTS])}" if known else "",
         *_links_of(report),
         " · ".join(filter(None, (local_time, f"story {story}" if story else ""))),
     )
@@ -307,7 +312,7 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
 
     That somebody died leads before a number of injured, also if no two sources agree how many: the headline tells it.
     """
-    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:5]
+    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()]
     new = [words for words, is_new in facts if is_new]
     known = [words for words, is_new in facts if not is_new]
     summary = str(report.get("summary") or "")

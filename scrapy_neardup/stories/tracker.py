@@ -208,7 +208,9 @@ class StoryTracker:
 
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in sorted(await self._events.quiet(quiet_since), key=_newest):
-            await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
+            # An event that has ended, and goes on with news of its sources, ends again later.
+            end = min(LAST_SECOND, max(_newest(story) + QUIET, story.last))
+            await self.outbox.claim(self._claim("ended", end, story), story)
 
     async def threshold(self, now: int) -> tuple[int, str]:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds.

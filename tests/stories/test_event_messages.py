@@ -86,6 +86,9 @@ def test_a_death_without_a_number_leads_before_the_injured() -> None:
     report = {"level": "breaking", "facts": [{"words": "5 injured", "is_new": True}]}
     told = message_of({**report, "headline": "Girl dies as the bridge falls"})
     assert (told.title, told.body.split("\n")[-1]) == ("Breaking: 0 sources within an hour", "Also: 5 injured")
+    figures = [f"{number} people of the port city" for number in range(100, 107)]
+    told = message_of({"level": "update", "facts": [{"words": each, "is_new": True} for each in figures]})
+    assert f"{told.title}; {told.body.rpartition('Also: ')[2]}" == f"Update: {'; '.join(figures)}"
     assert message_of({**report, "headline": "Two dead as bridge falls"}).title == "Breaking: 0 sources within an hour"
     assert message_of({**report, "headline": "The bridge falls"}).title == "Breaking: 5 injured"
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,11 @@ from scrapy_neardup.records.stories import owner_hash
 from scrapy_neardup.rules.ledger import note, update_states
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.summary import headline_of
+from scrapy_neardup.stories.summary import headline_of, sentence_of, states_of
 from scrapy_neardup.story import Extent, Ledger, Level, Member, Story
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
+NIGHT = 1_572_136_200  # 27 October 2019, 02:30 in Berlin, half an hour before it is 02:00 again
 MINUTE = 60
 
 
@@ -67,6 +69,20 @@ def test_what_two_or_more_print_since_is_told_as_a_contradiction() -> None:
     assert Told(*dead(12, "a", "b", "c"), *dead(4, "d")).report()["facts"][0]["against"] == []
 
 
+def test_the_sources_that_are_named_and_left_out_are_all_that_print_it() -> None:
+    told = Told(*dead(4, *"abcdef"))
+    assert told.summary.endswith("12:02 UTC and 3 more.")
+    told.members = told.members[::3]  # of a long story not all are kept
+    assert told.summary.endswith("12:03 UTC and 4 more.")
+
+
+def test_the_hour_in_which_the_clocks_go_back_is_told_with_its_zone() -> None:
+    states = [*states_of(Told(*dead(4, "a", "b")).ledger, Told(*dead(4, "a", "b")).members, 0)]
+    moved = [replace(each, id=f"{NIGHT + n * HOUR:08x}" + each.id[8:]) for n, each in enumerate(states[0].supporters)]
+    said = sentence_of(states[0]._replace(supporters=tuple(moved)), NIGHT + HOUR, ZoneInfo("Europe/Berlin"))
+    assert "a.example at 02:30 CEST, b.example at 02:30 CET." in said
+
+
 def test_without_figures_there_is_nothing_to_say() -> None:
     assert Told().summary == ""
 
@@ -80,20 +96,21 @@ def test_without_figures_there_is_nothing_to_say() -> None:
         ([*dead(12, "a"), ("b.example", "12 people were injured in the fire.")], "12 dead, unconfirmed: one source"),
         ([*dead(2, "a"), NOBODY_DIED, ("b.example", "12 people were injured.")], "12 injured, unconfirmed: one source"),
         ([*dead(2, "a"), NOBODY_DIED], ""),
+        ([NOBODY_DIED, (f"b.{NOBODY_DIED[0]}", NOBODY_DIED[1]), *dead(4, "c")], "4 dead, unconfirmed: one source"),
     ],
-    ids=["one source", "itself", "disagree", "two figures", "others are left", "nobody is left"],
+    ids=["one source", "itself", "disagree", "two figures", "others are left", "nobody is left", "nobody at first"],
 )
 def test_a_number_of_people_that_is_no_state_is_unconfirmed(printed: list[tuple[str, str]], said: str) -> None:
     told = Told(*printed)
     assert told.summary.startswith(said)
-    assert told.report()["facts"] == []
+    assert told.facts(level="breaking") == []
 
 
 def test_that_nobody_was_harmed_leads_no_message_unless_it_was_more_before() -> None:
     nobody, somebody = (
         [(f"{source}.example", f"{who} was injured.") for source in "ab"] for who in ("No one", "1 man")
     )
-    assert (Told(*nobody).summary, Told(*nobody).facts()) == ("", [])
+    assert (Told(*nobody).facts(level="breaking"), Told(*nobody).facts()) == ([], ["0 injured"])
     assert Told(*somebody, *nobody).summary.startswith("0 injured, was 1: two sources say so")
 
 

@@ -110,6 +110,7 @@ async def test_a_toll_that_rises_brings_an_event_back_that_has_ended(store_url: 
         await room.detector.finish(all_over=True)
         room.events += room.detector.take_events()
     assert room.levels == ["breaking", "ended", "update", "ended"]
+    assert len({event.id for event in room.events}) == 4, "receivers pass over an id that they know"
 
 
 class Held:

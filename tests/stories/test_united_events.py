@@ -17,6 +17,7 @@ from servers import RedisServer
 
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import Story
 
 FIRST, SECOND, BOTH = range(8), range(6, 14), range(1, 13)
@@ -59,6 +60,16 @@ async def test_the_first_document_of_each_story_is_in_the_ledger_with_its_lead(n
     found, members = (await newsroom.detector.index.stories.whole([key]))[key]
     assert [each.words for each in found.ledger.printed] == ["12", "17"]
     assert [news for each in members for news in each.news] == leads
+
+
+async def test_a_state_of_the_story_that_moves_is_told(newsroom: Newsroom) -> None:
+    for seed, names, lead, copies in (("first", FIRST, "3 people died.", 6), ("second", SECOND, "12 were injured.", 1)):
+        for n in range(copies + 1):
+            await newsroom.publish(seed, f"{seed}{n}", n * MINUTE, text=f"{lead}\n{report(seed, names)}")
+    await newsroom.publish("both", "both", 20 * MINUTE, text=report("both", BOTH))
+    await newsroom.publish("both", "late", 21 * MINUTE, text=report("late", BOTH))
+    told = [fact["words"] for each in newsroom.events for fact in special_report(each)["facts"] if fact["is_new"]]
+    assert told == ["3 dead", "12 injured"]
 
 
 @pytest.mark.parametrize("copies", [6, 1], ids=["both were events", "the later one was an event"])
