@@ -356,7 +356,7 @@ class NearDupSettings:
         values.SECTIONS,
         values.some_of(*values.SECTIONS),
         """From which sections the webhook, the services and the Atom file get events. They also get events without a
-        section. An event has the section that most of its pages name.
+        section. An event has the section that half of its pages name.
         """,
     )
 
