@@ -237,7 +237,7 @@ def _place(member: Member, now: int, zone: tzinfo) -> str:
     """Return "a.example at 10:15", with the day and the zone if they are not those of the event."""
     seen_at, today = (datetime.fromtimestamp(second, zone) for second in (member.seen_at, now))
     day = "" if seen_at.date() == today.date() else f"on {seen_at:%Y-%m-%d} "
-    of_zone = "" if seen_at.tzname() == today.tzname() else f" {seen_at:%Z}"  # the clocks were changed between the two
+    of_zone = f" {seen_at:%Z}" * (seen_at.tzname() != today.tzname())  # the clocks were changed between the two
     return f"{member.source or member.owner} {day}at {seen_at:%H:%M}{of_zone}"
 
 
