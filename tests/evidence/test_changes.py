@@ -1,11 +1,10 @@
 """The lines that are told of two texts: values and labels in the words of the text, and nothing that was misread."""
 
 import random
-import re
 from pathlib import Path
 
 import pytest
-from cases import read_cases
+from cases import old_and_new, read_cases
 
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import compare
@@ -31,8 +30,7 @@ WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("rnd", "lst", 
 
 
 def told(language: str, text: str) -> list[str]:
-    texts = (re.sub(r"{([^|]*)\|([^}]*)}", value, text) for value in (r"\1", r"\2"))
-    old, new = (Side("", each, "", language) for each in texts)
+    old, new = (Side("", each, "", language) for each in old_and_new(text))
     return [each.line for each in changes_between(new, old, compare(new, old))]
 
 
