@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from cases import read_cases
+from cases import old_and_new, read_cases
 
 from scrapy_neardup.evidence.differences import Comparison, compare
 from scrapy_neardup.evidence.page_lines import Side
@@ -16,16 +16,11 @@ BEFORE = {"en": "The report came out this morning.", "zh": "报道于今天早�
 def compared(language: str, text: str, *, is_title: bool = False) -> Comparison:
     """Compare the text before with the text after each edit."""
     sides = []
-    for which in (1, 0):
-        printed = text
-        while "{" in printed:
-            head, rest = printed.split("{", 1)
-            edit, tail = rest.split("}", 1)
-            printed = head + edit.split("|")[which] + tail
-        body = "" if is_title else printed
-        title = printed if is_title else ""
-        sides.append(Side(title, f"{BEFORE.get(language, '')}\n{body}", f"{which}.example", language))
-    return compare(*sides)
+    for number, printed in enumerate(old_and_new(text)):
+        title, body = (printed, "") if is_title else ("", printed)
+        sides.append(Side(title, f"{BEFORE.get(language, '')}\n{body}", f"{number}.example", language))
+    old, new = sides
+    return compare(new, old)
 
 
 @pytest.mark.parametrize(("language", "text"), CASES["content"])

@@ -1,6 +1,9 @@
 """The figures guard: what counts as a figure, which notation is the same number, and what is a change."""
 
+from pathlib import Path
+
 import pytest
+from cases import read_cases
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -25,65 +28,16 @@ def changes(old: str, new: str) -> tuple[str, ...]:
     return tuple(change.line for change in changes_between(*sides, compare(*sides)))
 
 
-@pytest.mark.parametrize(
-    ("report", "told"),
-    [
-        ("Officials said {} are dead after the storm.", "dead: 3 -> 7"),
-        ("Fire kills {} in the harbour\n{} people were killed on Tuesday.", "dead: 3 -> 7"),
-        ("Nobody was killed. At least {} people were rescued.", "rescued: at least 3 -> at least 7"),
-        ("{} people, 30 of them hurt, were in the hall.", "people: 3 -> 7"),
-        ("火災で{}人死亡\n火災で{}人が死亡した。", "dead: 3 -> 7"),
-    ],
-)
-def test_a_change_is_told_once_by_a_word_that_says_something(report: str, told: str) -> None:
-    assert changes(report.replace("{}", "3"), report.replace("{}", "7")) == (told,)
+CASES = read_cases(Path(__file__).with_name("number_words.txt"))
+NOTATIONS = [(each, value) for value, *written in CASES["one number"] for each in written]
 
 
-NOTATIONS = {
-    "1200": "1,200|1.200|1 200|1\u202f200|1'200|1’200|1200|1.2 thousand|twelve hundred|١٬٢٠٠",
-    "1.5": "1,5|1.50",
-    "999000": "neunhundertneunundneunzigtausend",
-    "1234567.89": "1.234.567,89|1,234,567.89",
-    "100000": "1,00,000|1 lakh",
-    "120000": "120,000|120.000|120 000",
-    "1234.567": "1234,567",
-    "0.125": "0.125",
-    "2.5": "2½",
-    "7": "007",
-    "12": "۱۲|१२|１２|twelve|a dozen|zwölf",
-    "21": "twenty-one|einundzwanzig|veintiuno",
-    "205": "two hundred and five",
-    "3470": "three thousand four hundred and seventy",
-    "1200000": "one million two hundred thousand|1.2 million",
-    "5000000": "€5m",
-    "3000000000": "3bn",
-    "25000000": "25 Mio. Euro",
-    "22": "vingt-deux",
-    "32": "treinta y dos",
-    "3-1": "3:1",
-    "80-90": "80–90",
-    "7/32": "7/32",
-    "73/99": "73 99",
-}
-"""Numbers, and the ways to write each."""
-
-
-@pytest.mark.parametrize(
-    ("written", "value"), [(each, value) for value, written in NOTATIONS.items() for each in written.split("|")]
-)
+@pytest.mark.parametrize(("written", "value"), [*NOTATIONS, ("1\u202f200", "1200")])
 def test_one_number_has_one_value_however_written(written: str, value: str) -> None:
     assert values(f"counted {written} altogether")[0] == value
 
 
-@pytest.mark.parametrize(
-    "masked",
-    (
-        "15 November 2019|15th of November|Nov. 15|Sept. 11|12 May|3 o'clock|November 15, 2019|15. November|"
-        "15 de noviembre|15 ноября 2019|Oct. 28–29|2019-11-15|15/11/2019|15.11.2019|2019年11月15日|2019|1998-99|"
-        "10:45|3 p.m.|10.45am|1430 GMT|14h30|14.30 Uhr|12 minutes ago|+44 20 7946 0958|(555) 123-4567|"
-        "555-123-4567|https://example.com/2/news?id=77|www.radio.example?id=77"
-    ).split("|"),
-)
+@pytest.mark.parametrize("masked", [text for (text,) in CASES["no figures"]])
 def test_dates_times_years_phone_numbers_and_addresses_are_no_figures(masked: str) -> None:
     assert values(f"updated {masked} downtown") == []
 
@@ -110,49 +64,6 @@ def test_a_label_is_the_word_people_would_read() -> None:
         " 58 have been taken ill."
     )
     assert [figure.label for figure in figures] == ["dead", "%", "$", "magnitude", "score", "cases", "ill"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("A bomb killed four people in Kabul", "A bomb killed at least 12 people in Kabul", "dead: 4 -> at least 12"),
-        ("Blast killed four people in Kabul", "The toll rose: 12 people in Kabul died", "dead: 4 -> 12"),
-        ("a magnitude-6.1 earthquake hit", "a magnitude 6.4 earthquake hit", "magnitude: 6.1 -> 6.4"),
-        ("They won 2-1 on Sunday", "They won 3-1 on Sunday", "score: 2-1 -> 3-1"),
-        ("rates rose to 5% in May", "rates rose to 5.25 percent in May", "rates rose: 5% -> 5.25 percent"),
-        ("costs of $2 million a year", "costs of $3 million a year", "costs: $2 million -> $3 million"),
-    ],
-)
-def test_the_news_in_an_update_is_told(old: str, new: str, expected: str) -> None:
-    assert changes(old, new) == (expected,)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("struck the 7,000 foot runway called north", "struck the 2,133 metre runway called north"),
-        ("a sum of 20 billion pesos went missing", "a sum of 20 of the pesos went missing"),
-        ("won by 2-0 against Brazil in the end", "won by 2 a 0 against Brazil in the end"),
-        ("fell about 200ft from a ridge", "fell about 60m from a ridge"),
-        ("paid 9.5 million euros for it", "paid 9.49 million euros for it"),
-        ("paid 1.2 billion dollars for it", "paid 1.1 billion euros for it"),
-        ("paid $1.2bn for it", "paid $1.2bn (€1.1bn) for it"),
-    ],
-)
-def test_another_notation_is_no_change(old: str, new: str) -> None:
-    assert changes(old, new) == ()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("a Boeing 737 crashed there", "a Boeing 787 crashed there", "Boeing: 737 -> 787"),
-        ("the 45-year-old pilot said", "the 46-year-old pilot said", "year old: 45 -> 46"),
-        ("John Smith, 45, was arrested", "John Smith, 46, was arrested", "John Smith: 45 -> 46"),
-    ],
-)
-def test_a_change_of_what_counts_nothing_is_told_by_the_words_beside_it(old: str, new: str, expected: str) -> None:
-    assert changes(old, new) == (expected,)
 
 
 def test_a_new_toll_above_the_old_one_is_the_news() -> None:
@@ -184,10 +95,6 @@ def test_equal_neighbours_with_several_values_are_compared_as_a_set() -> None:
     assert changes("\n".join(rows), "\n".join([*rows[:2], "held in lieu of 900 dollars bond"])) == (
         "lieu: 700 dollars -> 900 dollars",
     )
-
-
-def test_a_toll_that_rises_a_thousandfold_has_changed() -> None:
-    assert changes("killed 3 people in the quake", "killed 3,000 people in the quake") == ("dead: 3 -> 3000",)
 
 
 # Years are no figures, a factor of exactly 1,000, 100,000 or more is taken for a lost "thousand" or "million", and a

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 from babel.numbers import format_compact_decimal
-from cases import read_cases
+from cases import old_and_new, read_cases
 from long_form import some, tries
 from num2words import num2words
+from texts import START, opened
 
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.figures.figure import find_figures
-from scrapy_neardup.settings import NearDupSettings
 
 SENTENCES_OF_A_TEXT = 8
 TEXT = Path(__file__).with_name("number_sentences.txt").read_text("utf-8")
@@ -25,33 +24,17 @@ SENTENCES = {
 }
 """By kind of sentence, "changed" or "reworded", and language."""
 
-_CHOICE = re.compile(r"\{(.+?)\|(.+?)\}")
-
-
-def before(sentence: str) -> str:
-    return _CHOICE.sub(r"\1", sentence)
-
-
-def after(sentence: str) -> str:
-    return _CHOICE.sub(r"\2", sentence)
-
 
 def story(sentences: list[str], number: int) -> list[str]:
     """The sentence of that number in the middle of its neighbours."""
     start = number - SENTENCES_OF_A_TEXT // 2
-    return [before(sentences[(start + i) % len(sentences)]) for i in range(SENTENCES_OF_A_TEXT)]
+    return [old_and_new(sentences[(start + i) % len(sentences)])[0] for i in range(SENTENCES_OF_A_TEXT)]
 
 
 async def verdict(original: list[str], copy: list[str]) -> Verdict:
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    await detector.open()
-    try:
-        await detector.check(detector.document("\n".join(original), url="https://one.example/a", seen_at=1_700_000_000))
-        return await detector.check(
-            detector.document("\n".join(copy), url="https://two.example/b", seen_at=1_700_000_060)
-        )
-    finally:
-        await detector.close()
+    async with opened("news", "memory://", "numbers") as detector:
+        await detector.check(detector.document("\n".join(original), url="https://one.example/a", seen_at=START))
+        return await detector.check(detector.document("\n".join(copy), url="https://two.example/b", seen_at=START + 60))
 
 
 @pytest.mark.parametrize("language", [language for kind, language in SENTENCES if kind == "changed"])
@@ -61,7 +44,7 @@ async def test_a_changed_number_word_is_an_update(language: str) -> None:
     for number, sentence in some(enumerate(sentences), 6):
         original = story(sentences, number)
         copy = ["Echo", *original, "Courier"]
-        copy[1 + SENTENCES_OF_A_TEXT // 2] = after(sentence)
+        copy[1 + SENTENCES_OF_A_TEXT // 2] = old_and_new(sentence)[1]
         if (await verdict(original, copy)).status != "update":
             missed.append(sentence)
     assert len(sentences) >= 10
@@ -75,11 +58,12 @@ async def test_a_copy_with_the_same_number_words_is_no_update(language: str) -> 
     for number in some(range(len(sentences)), 4):
         original = story(sentences, number)
         reworded = rewordings[number % len(rewordings)]
+        before, after = old_and_new(reworded)
         for name, one, other in (
             ("byline", original, ["Echo", *original, "Courier"]),
             ("sentence left out", original, original[: number % 7] + original[number % 7 + 1 :]),
-            (reworded, [*original, before(reworded)], [*original, after(reworded)]),
-            (reworded, [before(reworded), *original], [after(reworded), *original, "Courier"]),
+            (reworded, [*original, before], [*original, after]),
+            (reworded, [before, *original], [after, *original, "Courier"]),
         ):
             found = await verdict(one, other)
             if found.status != "duplicate":
@@ -151,7 +135,7 @@ NOTICE = (
 
 def test_a_notice_in_another_language_does_not_change_the_figures() -> None:
     for language in ("de", "es", "fr", "it", "pt", "ru"):
-        text = "\n".join(map(before, SENTENCES["changed", language][2:6]))
+        text = "\n".join(old_and_new(sentence)[0] for sentence in SENTENCES["changed", language][2:6])
         alone, beside = find_figures(text), find_figures(f"{NOTICE}\n{text}\n{NOTICE}")
         assert [figure.value for figure in alone] == [figure.value for figure in beside], language
 

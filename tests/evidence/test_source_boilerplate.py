@@ -3,23 +3,20 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
 from newsdesk import made_up
+from texts import START, opened
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.figures.figure import Figure
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.records.learned import LearnedEntries
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch.origin import source_hash
-from scrapy_neardup.tools.lab.replay import opened as running
 
-START = 1_700_000_000.0
 SITE = "https://www.harbour-courier.example"
 
 
@@ -40,19 +37,12 @@ class Page:
         self.url = f"{SITE}/news/{number}"
 
 
-@asynccontextmanager
-async def opened(store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
-    settings = {"store": store, "namespace": namespace, "store_timeout": 20.0}
-    async with running(NearDupDetector(NearDupSettings(**{**settings, **values}))) as detector:  # type: ignore[arg-type]
-        yield detector
-
-
 async def judge(detector: NearDupDetector, page: Page, *, at: float = 0) -> Verdict:
     return await detector.check(detector.document(page.text, url=page.url, title=page.title, seen_at=START + at))
 
 
 async def crawl(store: str, namespace: str, pages: Sequence[Page], *, at: float = 0) -> list[Verdict]:
-    async with opened(store, namespace) as detector:
+    async with opened("news", store, namespace) as detector:
         return [await judge(detector, page, at=at) for page in pages]
 
 
@@ -91,7 +81,7 @@ async def test_what_was_learned_outlives_the_run(shared_url: str, namespace: str
 
 
 async def test_a_page_of_nothing_but_boilerplate_is_like_no_other(store_url: str, namespace: str) -> None:
-    async with opened(store_url, namespace) as detector:
+    async with opened("news", store_url, namespace) as detector:
         for number in range(4):
             await judge(detector, Page(number))
         walls = [await judge(detector, Page(number, sentences=0)) for number in (10, 11)]
@@ -148,17 +138,17 @@ async def test_a_text_is_not_dropped_because_strangers_print_its_own_sentences(d
 @pytest.mark.every_store
 async def test_purging_a_source_purges_what_was_learned_of_it(shared_url: str, namespace: str) -> None:
     await crawl(shared_url, namespace, [Page(number) for number in range(4)])
-    async with opened(shared_url, namespace) as detector:
+    async with opened("news", shared_url, namespace) as detector:
         before = await judge(detector, Page(9, sentences=0))
         await detector.purge(source=SITE)
-    async with opened(shared_url, namespace) as detector:
+    async with opened("news", shared_url, namespace) as detector:
         after = await judge(detector, Page(10, sentences=0))
     assert before.reason == "boilerplate"
     assert after.status == "original"
 
 
 async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace: str) -> None:
-    async with opened(store_url, namespace) as detector:
+    async with opened("news", store_url, namespace) as detector:
         source, asked = b"\1\2\3\4", b"\5\6\7\x08"
         for start in range(0, 600, 100):
             entries = tuple(number.to_bytes(4, "big") for number in range(start, start + 100))
@@ -174,7 +164,7 @@ async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace
 async def test_bytes_that_are_not_ours_cost_one_warning(
     sqlite_url: str, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(sqlite_url, namespace) as detector:
+    async with opened("news", sqlite_url, namespace) as detector:
         first = await judge(detector, Page(0))
         source = next(iter(detector.sketcher.boilerplate._sources))  # type: ignore[union-attr]
         foreign = LearnedEntries((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
@@ -190,7 +180,7 @@ async def test_documents_keep_their_order_while_the_store_is_asked_about_new_sou
     sqlite_url: str, namespace: str
 ) -> None:
     """The first page of each site waits for the store; those behind it do not overtake it."""
-    async with opened(sqlite_url, namespace) as detector:
+    async with opened("news", sqlite_url, namespace) as detector:
         pages = [Page(number // 2, sentences=8, wall="") for number in range(40)]
         for number, page in enumerate(pages):
             page.url = f"https://www.paper{number}.example/a"
@@ -204,7 +194,7 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        async with opened("memory://", namespace) as detector:
+        async with opened("news", "memory://", namespace) as detector:
             guard = detector.sketcher.boilerplate
             assert guard is not None
             pages = [page for site in range(120) for page in on_site(f"site{site}", Page(site, sentences=60, wall=""))]
@@ -277,7 +267,7 @@ async def test_a_line_that_repeats_a_figure_of_the_title_stays_in_this_article(d
 async def test_a_toll_that_an_older_process_learned_as_boilerplate_stays(sqlite_url: str, namespace: str) -> None:
     """The paper prints the wire with the new toll: it is no copy of the wire with the old one."""
     line = "At least 12 people died in the fire at the port on Tuesday, the police said."
-    async with opened(sqlite_url, namespace) as detector:
+    async with opened("news", sqlite_url, namespace) as detector:
         page = Page(0, sentences=12, wall=line.replace("12", "4"))
         page.url = "https://wire.example/fire"
         await judge(detector, page)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
-from texts import opened
+from texts import START, opened
 
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.titles import term_codes, title_terms
 from scrapy_neardup.evidence.topic import (
@@ -26,10 +25,8 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.presets import PRESETS
 from scrapy_neardup.sketch.fingerprint import Sketcher
-from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.text.folding import fold
 
-START = 1_700_000_000
 NEWS = PRESETS["news"]
 WIRE = (
     "The ferry Morning Star with 1,482 people on board ran aground off Skerrow in the Hebrides before dawn, and its "
@@ -88,22 +85,18 @@ def learned(documents: int = 60, common: str = COMMON) -> Sketcher:
     return sketcher
 
 
-async def run(documents: Sequence[tuple[str, str]], minutes: int = 2) -> tuple[list[Verdict], list[StoryEvent]]:
-    """Verdicts and events of (source, text), one after the other."""
-    detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
-    await detector.open()
-    given = [
-        detector.document(text, url=f"https://{source}.example/{n}", seen_at=START + 60 * minutes * n)
-        for n, (source, text) in enumerate(documents)
-    ]
-    verdicts = await detector.check_in_order(given)
-    await detector.close()
-    return verdicts, detector.take_events()
+async def judge(*texts: str, **settings: object) -> list[Verdict]:
+    """Return the verdicts of texts by a source each, one after the other."""
+    async with opened("news", "memory://", "x", **settings) as detector:
+        documents = [
+            detector.document(text, url=f"https://paper{number}.example/", seen_at=START + 120 * number)
+            for number, text in enumerate(texts)
+        ]
+        return await detector.check_in_order(documents)
 
 
 async def test_rewritten_coverage_joins_the_story_and_another_event_does_not() -> None:
-    verdicts, _ = await run([("wire", WIRE), ("train", ELSEWHERE), ("paper", REWRITTEN)])
-    first, train, paper = verdicts
+    first, train, paper = verdicts = await judge(WIRE, ELSEWHERE, REWRITTEN)
     assert [each.status for each in verdicts] == ["original", "original", "related"]
     assert paper.story == first.story != train.story
     assert paper.containment is not None
@@ -190,30 +183,19 @@ UNRELATED = (
 
 
 async def test_weekdays_months_and_short_numbers_join_nobody() -> None:
-    async with opened("news", "memory://", "x") as detector:
-        verdicts = [
-            await detector.check(detector.document(text, url=f"https://{number}.example/", seen_at=START + number))
-            for number, text in enumerate(UNRELATED)
-        ]
-    assert [verdict.status for verdict in verdicts] == ["original"] * len(UNRELATED)
+    assert [verdict.status for verdict in await judge(*UNRELATED)] == ["original"] * len(UNRELATED)
 
 
 async def test_a_threshold_of_one_switches_topics_off() -> None:
-    chosen = NearDupSettings(store="memory://", preset_options={"topic_threshold": 1})
-    preset = chosen.resolved_preset()
+    options = {"topic_threshold": 1}
+    preset = NearDupSettings(store="memory://", preset_options=options).resolved_preset()
     sketcher = Sketcher(preset)
     made = sketcher.fingerprint(document(WIRE, "Ferry runs aground off Skerrow"))
     assert (made.topic, made.topic_keys, sketcher.topics) == (b"", (), None)
     assert "terms" not in sketcher.all_frequencies
     assert made.text_keys == made.band_keys + made.sample_keys
     assert preset.config() != NEWS.config()
-    detector = NearDupDetector(chosen, run="")
-    await detector.open()
-    verdicts = [
-        await detector.check(detector.document(text, url=f"https://{n}.example/", seen_at=START + n))
-        for n, text in enumerate((WIRE, REWRITTEN))
-    ]
-    await detector.close()
+    verdicts = await judge(WIRE, REWRITTEN, NEARDUP_PRESET_OPTIONS=options)
     assert [each.status for each in verdicts] == ["original", "original"]
 
 

@@ -12,3 +12,10 @@ def read_cases(path: Path) -> dict[str, list[tuple[str, ...]]]:
         kind: [tuple(each.replace("\\n", "\n").split("  ")) for each in lines.splitlines() if each]
         for kind, lines in zip(parts[::2], parts[1::2], strict=True)
     }
+
+
+def old_and_new(text: str) -> tuple[str, str]:
+    """Return a text with ``{old|new}`` in some places as it was and as it is now."""
+    choice = r"{([^|}]*)\|([^|}]*)}"
+    assert "{" not in re.sub(choice, "", text), f"not one old and one new word in braces: {text}"
+    return re.sub(choice, r"\1", text), re.sub(choice, r"\2", text)
