@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from contextlib import suppress
 from datetime import datetime, timezone, tzinfo
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -270,8 +270,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
     """Return the message about an event. Every key of the report may be missing."""
     level = "test" if report.get("test") else str(report.get("level") or "")  # ``scrapy neardup doctor`` sends tests
     new, known, said_by = _facts_told(report, level)
-    while len("; ".join(new)) > _LONGEST_NEWS and len(new) > 1:  # the body tells what does not fit into the title
-        known.insert(0, new.pop())
+    in_title = _that_fit(new)
     measures = report.get("measures") or {}
     coverage = coverage_words(
         measures.get("sources", 0),
@@ -299,11 +298,11 @@ def message_of(report: Mapping[str, Any]) -> Message:
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
         lead,
         " · ".join(filter(None, (coverage, report.get("section")))),
-        f"Also: {'; '.join(_line(each, 200) for each in known[:_MOST_FACTS])}" if known else "",
+        _other_facts([*new[len(in_title) :], *known]),
         *_links_of(report),
         " · ".join(filter(None, (local_time, f"story {story}" if story else ""))),
     )
-    title = f"{level.capitalize()}: {_line('; '.join(new) or _growth_words(report, level), _LONGEST_NEWS)}"
+    title = f"{level.capitalize()}: {_line('; '.join(in_title) or _growth_words(report, level), _LONGEST_NEWS)}"
     return Message(title, "\n".join(filter(None, lines)))
 
 
@@ -312,18 +311,28 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
 
     That somebody died leads before a number of injured, also if no two sources agree how many: the headline tells it.
     """
-    facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()]
-    new = [words for words, is_new in facts if is_new]
-    known = [words for words, is_new in facts if not is_new]
+    facts = report.get("facts") or ()
+    new = [str(fact["words"]) for fact in facts if fact["is_new"]]
+    known = [str(fact["words"]) for fact in facts if not fact["is_new"]]
     summary = str(report.get("summary") or "")
     claim = summary.partition(": ")[0]
     if level in ("watch", "breaking"):
-        new = [claim, *new] if claim.endswith(UNCONFIRMED) else new
+        new = [claim] * claim.endswith(UNCONFIRMED) + new
         is_counted = any(words.partition(",")[0].endswith("dead") for words in new + known)
         is_first = bool(new) and new[0].partition(",")[0].endswith(("injured", "missing"))
         if is_first and not is_counted and _tells_death(str(report.get("headline") or "")):
             return [], new + known, ""
     return new, known, summary.removeprefix(f"{new[0]}: ") if new else ""
+
+
+def _that_fit(facts: Sequence[str]) -> Sequence[str]:
+    """Return the first facts, as many as fit into a title, but at least one. The body tells the others."""
+    ends = accumulate(len(each) + 2 for each in facts)
+    return facts[: sum(end <= _LONGEST_NEWS + 2 for end in ends) or 1]
+
+
+def _other_facts(facts: Sequence[str]) -> str:
+    return f"Also: {'; '.join(_line(each, 200) for each in facts[:_MOST_FACTS])}" if facts else ""
 
 
 def _tells_death(headline: str) -> bool:
