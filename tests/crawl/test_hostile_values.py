@@ -98,7 +98,7 @@ class Crawling:
         passed = []
         async for item in self.middleware.process_spider_output(response, callback()):
             # As Scrapy has it, each item has a context of its own.
-            passed.append(asyncio.get_running_loop().create_task(self._piped(item), context=copy_context()))  # noqa: PERF401
+            passed.append(copy_context().run(asyncio.create_task, self._piped(item)))  # noqa: PERF401
         return await asyncio.gather(*passed)
 
     async def _piped(self, item: Any) -> Any:
