@@ -37,8 +37,8 @@ SHORT = 3  # words: a longer part of a sentence that differs is another wording
 LONGEST_DENIAL = 8  # words: of a longer part that is gone nobody knows what its "not" denied
 _DATELINE = re.compile(  # of a folded text
     r"(?P<wire>WIRE ?- *)?"
-    r"(?P<place>[^\W\d_](?:[^():/\[\]!?;|\"<>-]|-(?=\w)){1,60}?) *"  # with a date
-    r"(?:[(\[/](?P<agency>[^()\[\]]{2,30})[)\]/][.:]?(?P<mark> *-+| *$)?"
+    r"(?P<place>(?:[^\W\d_](?:[^():/\[\]!?;|\"<>-]|-(?=\w)){1,60}?)?) *"  # with a date
+    r"(?:[(\[/](?P<named>WIRE(?!\w))?[^()\[\]]{0,30}[)\]/][.:]?(?P<mark> *-+| *$)?"
     r"|-+ *(?P<source>WIRE) *(?:-+|:|$)|-+|:)(?: +|$)".replace(
         "WIRE", f"(?i:{'|'.join(AGENCIES.union(WORDING['wires'].split()))})"
     )
@@ -161,7 +161,7 @@ def dateline_of(text: str, language: str, small: frozenset[str]) -> list[Token]:
     """
     found = _DATELINE.match(fold(text))
     if not found or not (
-        any(found.group("wire", "mark", "source"))
+        any(found.group("wire", "named", "mark", "source"))
         or (
             (place := found["place"].partition(",")[0]).isupper()
             # "NEW DELHI: ", but not "FERRY SUNK: "

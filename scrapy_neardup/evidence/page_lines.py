@@ -30,7 +30,7 @@ from scrapy_neardup.text.sentences import Printed
 _SHORT_CREDIT = 6  # words of a line that names a site
 _BESIDE_PAGE_WORDS = frozenset(WORDING["beside_page"].split())  # "Estimated reading time: less than 3 minutes"
 _LONGEST_NAME = 4  # words
-_PARTS = re.compile(r"[.,،:](?=\s|$)|[:;|/()\[\]{}\"!?…•·<>。、，【】「」『』▶■=]|(?<!\w)-|-(?!\w)|\n")
+_PARTS = re.compile(r"[.,،:](?=\s|$)|[;|/፦፣()\[\]{}\"!?…•·<>。、，【】「」『』▶■=]|(?<!\w)-|-(?!\w)|\n")
 # Patterns for "notices" and "labels", which are made when a text has a line that may be one.
 _frame = cache(
     lambda words: re.compile(pattern_of(*(WORDING[f"{words}{each}"].split("|") for each in ("", " without spaces"))))
@@ -194,15 +194,18 @@ def _is_frame(line: str, language: str) -> bool:
     # a section sign for each notice, a paragraph sign for each label
     marked = _frame("labels").sub(" \u00b6 ", without_page_words(_frame("notices").sub(" \u00a7 ", folded.casefold())))
     is_byline = folded[:1].isupper() and re.match(rf"(?:{WORDING['bylines']}) ", folded.casefold()) is not None
-    is_credit = is_byline or (language not in _NO_CAPITALS and re.match(r"\W*\u00b6\W*[:/|]", marked) is not None)
+    is_credit = is_byline or (language not in _NO_CAPITALS and re.match(r"\W*\u00b6\W*[:/|,=፦]", marked) is not None)
     has_names = is_credit or not (folded.isupper() or folded[:1].islower())  # not "by King Fahd", from a cut sentence
     capitals = {each.casefold() for each in re.findall(r"\w+", folded) if has_names and each[0].isupper()}
-    is_marked = is_byline or "\u00a7" in marked or ("\u00b6" in marked and not re.search(r"\w[.!?][\"')\]]*$", folded))
+    is_marked = (
+        is_byline or "\u00a7" in marked or ("\u00b6" in marked and not re.search(r"[^\W\d][.!?][\"')\]]*$", folded))
+    )
     return is_marked and not any(_tells(each, capitals, language, is_credit) for each in _PARTS.split(marked))
 
 
 def _tells(part: str, capitals: set[str], language: str, is_credit: bool) -> bool:
-    # Names, which are words with a capital, stand alone but in a credit. Two other words may stand beside a notice.
+    # Names, which are words with a capital, stand alone but in a credit. There one other word may stand, and two beside
+    # a notice.
     tokens = [each for each in tokens_of(part, language) if each.kind != "time"]
     words = [each for each in tokens if each.kind != "number" and each.text not in _BESIDE_PAGE_WORDS]
     others = sum(each.text not in capitals for each in words)
@@ -210,7 +213,12 @@ def _tells(part: str, capitals: set[str], language: str, is_credit: bool) -> boo
     has_notice = "\u00a7" in part
     are_names = is_credit or has_notice or ("\u00b6" not in part and capitals.issuperset(each.text for each in tokens))
     is_counted = has_notice and any(each.kind == "number" for each in tokens)
-    return is_news or is_counted or others > 2 * has_notice or len(words) - others > _LONGEST_NAME * are_names
+    return (
+        is_news
+        or is_counted
+        or others > (2 if has_notice else is_credit)
+        or len(words) - others > _LONGEST_NAME * are_names
+    )
 
 
 def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
