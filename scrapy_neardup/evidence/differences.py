@@ -12,7 +12,7 @@ from itertools import chain, islice, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.differing_places import SHORT, Place, find_places, has_dateline
+from scrapy_neardup.evidence.differing_places import SHORT, Place, dateline_of, find_places, has_dateline
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.number_words import READ_LANGUAGES
 from scrapy_neardup.evidence.page_lines import (
@@ -294,7 +294,10 @@ def _compared(
     if not (aligned.partner or is_asked or is_title):
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    if is_asked and is_line_of_page(aligned.text, new, known):
+    if is_asked and (
+        is_line_of_page(aligned.text, new, known)
+        or (number <= HEAD and len(dateline_of(aligned.text, known.language, known.small_words)) == len(new))
+    ):
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
         old = tokens_of(aligned.partner, known.language, known.names)
@@ -336,7 +339,7 @@ def _partners(
     is_alone = equal >= HALF * len(new) and _differ_in_one_place(places, has_moved=has_moved)
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
-    if may_have_dateline and has_dateline(places, aligned.text, aligned.partner, known.language):
+    if may_have_dateline and has_dateline(places, aligned.text, aligned.partner, known.language, known.small_words):
         held += len(places.pop(0).came)
     gone, came = _count_numbers(places)
     by_place = [

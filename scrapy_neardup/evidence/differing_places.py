@@ -11,8 +11,10 @@ from functools import lru_cache
 from itertools import chain, product
 from typing import NamedTuple
 
+from scrapy_neardup.evidence.figures.numbers import WORDING
 from scrapy_neardup.evidence.tokens import (
     ABOUT,
+    AGENCIES,
     ARTICLES,
     BOUNDS,
     CONJUNCTIONS,
@@ -21,6 +23,7 @@ from scrapy_neardup.evidence.tokens import (
     FUNCTION_WORDS,
     INCREMENTS,
     NEARLY,
+    NO_PLACES,
     PARTS,
     QUALIFIERS,
     Token,
@@ -28,13 +31,18 @@ from scrapy_neardup.evidence.tokens import (
     tokens_of,
 )
 from scrapy_neardup.evidence.value_words import differing, said_in
+from scrapy_neardup.text.folding import fold
 
 SHORT = 3  # words: a longer part of a sentence that differs is another wording
 LONGEST_DENIAL = 8  # words: of a longer part that is gone nobody knows what its "not" denied
-_DATELINE = re.compile(r"^([^\W\d_a-z]{2,}(?:, [^-–—]{2,20})?|[^-–—.!?]{2,40}\([^()]{2,20}\)) [-–—] ")
-# what may stand behind a dateline that came: a colon does behind "Northwire- Keldby"
-_SET_APART = re.compile(r"\)?\.? ?[-–—]{1,2} |\) |: ")
-
+_DATELINE = re.compile(  # of a folded text
+    r"(?P<wire>WIRE ?- *)?"
+    r"(?P<place>(?:[^\W\d_](?:[^():/\[\]!?;|\"<>-]|-(?=\w)){1,60}?)?) *"  # with a date
+    r"(?:[(\[/](?P<named>WIRE(?!\w))?[^()\[\]]{0,30}[)\]/][.:]?(?P<mark> *-+| *$)?"
+    r"|-+ *(?P<source>WIRE) *(?:-+|:|$)|-+|:)(?: +|$)".replace(
+        "WIRE", f"(?i:{'|'.join(AGENCIES.union(WORDING['wires'].split()))})"
+    )
+)
 _QUALIFYING = (QUALIFIERS | PARTS, QUALIFIERS | PARTS | NEARLY)  # before a number, and elsewhere
 
 # First token and end of a place in the old sentence, and in the new one.
@@ -63,15 +71,6 @@ class Place(NamedTuple):
     def size(self) -> float:
         """Return how many words differ. In scripts without spaces four characters count as a word."""
         return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
-
-    @property
-    def is_dateline(self) -> bool:
-        words = [*self.gone, *self.came]
-        # not "Unverified (Northwire) - "
-        are_names = all(
-            (each.kind == "time" or each.kind not in FIRM) and each.text not in QUALIFIERS for each in words
-        )
-        return self.before is None and not (self.gone and self.came) and len(words) <= 5 and are_names
 
     @property
     def is_qualified(self) -> bool:
@@ -146,19 +145,35 @@ def find_places(
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
 
 
-def has_dateline(places: Sequence[Place], new: str, old: str, language: str) -> bool:
-    """Decide whether only one of two partners begins with a dateline: "ELDING (Northwire) - "."""
-    if not places or not places[0].is_dateline:
+def has_dateline(places: Sequence[Place], new: str, old: str, language: str, small: frozenset[str]) -> bool:
+    """Decide whether two partners differ first in the dateline that only one of them has."""
+    if not places or places[0].before is not None:
         return False
-    words = [each.text for each in (*places[0].gone, *places[0].came)]
-    datelines = _DATELINE.findall(old)
-    if places[0].came:
-        datelines = [
-            new[: mark.start()]
-            for mark in _SET_APART.finditer(new[:80])
-            if mark[0] != ": " or re.search(r"\w- ", new[: mark.start()])
-        ]
-    return any(words == [each.text for each in tokens_of(dateline, language)] for dateline in datelines)
+    datelines = [[each.text for each in dateline_of(side, language, small)] for side in (new, old)]
+    return any(datelines) and datelines == [[each.text for each in side] for side in (places[0].came, places[0].gone)]
+
+
+def dateline_of(text: str, language: str, small: frozenset[str]) -> list[Token]:
+    """Return the dateline with which a text begins, such as "ELDING (Northwire) - ".
+
+    It names a place and an agency, or a place in capitals. Other words may tell news: "Withdrawn (Northwire) - ".
+    ``small`` are words that the texts have in small letters.
+    """
+    found = _DATELINE.match(fold(text))
+    if not found or not (
+        any(found.group("wire", "named", "mark", "source"))
+        or (
+            (place := found["place"].partition(",")[0]).isupper()
+            # "NEW DELHI: ", but not "FERRY SUNK: "
+            and (" " not in place or not {*place.casefold().split()}.isdisjoint(WORDING["place_words"].split()))
+        )
+    ):
+        return []
+    words = tokens_of(found[0], language)
+    is_told = any(each.of == "fate" for each in said_in(words, "")) or any(
+        each.kind != "time" and (each.kind in FIRM or each.text in NO_PLACES or each.text in small) for each in words
+    )
+    return [] if is_told else words
 
 
 def filled_in(new: str, old: str) -> list[str]:

@@ -2,25 +2,39 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.accents import compare_accents
 from scrapy_neardup.evidence.differing_places import SHORT
-from scrapy_neardup.evidence.figures.counted import is_of_page, without_page_words
-from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.counted import meaning_of, pattern_of, without_page_words
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS
 from scrapy_neardup.evidence.figures.numbers import WORDING
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.spellings import are_alike, may_be_one_name
-from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, is_unspaced, names_of, tokens_of
+from scrapy_neardup.evidence.tokens import (
+    AGENCIES,
+    FIRM,
+    FUNCTION_WORDS,
+    NO_PLACES,
+    TEASERS,
+    Token,
+    names_of,
+    tokens_of,
+)
 from scrapy_neardup.text.alignment import Aligned
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import Printed
 
-_LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
 _BESIDE_PAGE_WORDS = frozenset(WORDING["beside_page"].split())  # "Estimated reading time: less than 3 minutes"
+_LONGEST_NAME = 4  # words
+_PARTS = re.compile(r"[.,،:](?=\s|$)|[;|/፦፣()\[\]{}\"!?…•·<>。、，【】「」『』▶■=]|(?<!\w)-|-(?!\w)|\n")
+# Patterns for "notices" and "labels", which are made when a text has a line that may be one.
+_frame = cache(
+    lambda words: re.compile(pattern_of(*(WORDING[f"{words}{each}"].split("|") for each in ("", " without spaces"))))
+)
 _COMMON_ACCENTS = 3  # words with accents that two texts have in common, for each one that differs
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>|!]|-(?!\w)|$)"
@@ -67,6 +81,14 @@ class BothTexts:
         return names_of(*titles, self._new.text, self._old.text)
 
     @cached_property
+    def small_words(self) -> frozenset[str]:
+        # Not the words that may be part of a place's name.
+        words = re.findall(r"[^\W\d_]+", fold(f"{self._new.text}\n{self._old.text}"))
+        return frozenset(each.casefold() for each in words if each.islower()).difference(
+            FUNCTION_WORDS, AGENCIES, WORDING["place_words"].split()
+        )
+
+    @cached_property
     def new_title(self) -> frozenset[str]:
         return frozenset(each.text for each in tokens_of(self._new.title, self.language))
 
@@ -77,11 +99,8 @@ class BothTexts:
 
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word. The name of a paper counts as known."""
-        if token.text in words_of(self._old_text):
-            return True
-        if token.kind == "name":
-            return self.is_paper(token)
-        return token.kind in FIRM and token.text in _texts_of_tokens(self._old_text, self._old.language)
+        is_word = token.text in words_of(self._old_text) or (token.kind == "name" and self.is_paper(token))
+        return is_word or (token.kind in FIRM and token.text in _texts_of_tokens(self._old_text, self._old.language))
 
     def still_has(self, words: str) -> bool:
         """Return whether the new text has several words of the old one, in whatever sentence."""
@@ -135,8 +154,11 @@ def _texts_of_tokens(text: str, language: str) -> frozenset[str]:
 
 def without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:
     """Return sentences without teasers, of which the first so many are no lines of the text."""
-    lines = (each for each in sentences[first:] if each.text.endswith(SENTENCE_ENDS) or not _is_teaser(each.text))
-    return [*sentences[:first], *lines]
+    return [
+        each
+        for number, each in enumerate(sentences)
+        if number < first or each.text.endswith(SENTENCE_ENDS) or not _is_teaser(each.text)
+    ]
 
 
 def _is_teaser(line: str) -> bool:
@@ -151,40 +173,57 @@ def _may_be_byline(line: str) -> bool:
 
 def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
-    if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
+    if (
+        (known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens))
+        or known.new_title.issuperset(each.text for each in tokens)
+        or _is_teaser(text)
+        or _is_frame(text, known.language)
+    ):
         return True
-    if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
-        return True
-    is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
-    if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
-        return not _says_more(text, tokens, known.language)
     is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
     is_credit = is_byline or (len(tokens) <= _SHORT_CREDIT and _names_paper(text, tokens, known))
     return is_credit and all(each.kind not in FIRM or known.has(each) for each in tokens)
 
 
-def _says_more(line: str, tokens: Sequence[Token], language: str) -> bool:
-    """Return whether a line has so many other words than those of a page: "Two schools also burned down".
-
-    Words with a capital do not count: they may be names.
-    """
-    small = words_of(without_page_words(line)) - _BESIDE_PAGE_WORDS
-    if language not in _NO_CAPITALS:
-        small &= {*re.findall(r"\w+", fold(line[:1].lower() + line[1:]))}
-    words = [each.text for each in tokens if each.kind == "word" and each.says and not is_unspaced(each)]
-    return len(small.intersection(words)) >= SHORT
-
-
 def may_be_of_page(aligned: Aligned) -> bool:
     """Return False for sentences of an article, which most are: then nobody has to look at their words."""
-    text = aligned.text
-    if aligned.words <= _SHORT_CREDIT or not text.endswith(SENTENCE_ENDS) or _has_notice(text):
+    if aligned.words <= _SHORT_CREDIT or not aligned.text.endswith(SENTENCE_ENDS):
         return True
-    return not text.endswith(".") and _is_teaser(text)
+    has_notice = _frame("notices").search(fold(aligned.text).casefold()) is not None
+    return has_notice or (not aligned.text.endswith(".") and _is_teaser(aligned.text))
 
 
-def _has_notice(text: str) -> bool:
-    return any(map(fold(text).casefold().__contains__, NOTICES))
+def _is_frame(line: str, language: str) -> bool:
+    """Decide whether each part of a line is a notice, an invitation or a credit, or only names somebody or a day."""
+    folded = fold(line)
+    # a section sign for each notice, a paragraph sign for each label
+    marked = _frame("labels").sub(" \u00b6 ", without_page_words(_frame("notices").sub(" \u00a7 ", folded.casefold())))
+    is_byline = folded[:1].isupper() and re.match(rf"(?:{WORDING['bylines']}) ", folded.casefold()) is not None
+    is_credit = is_byline or (language not in _NO_CAPITALS and re.match(r"\W*\u00b6\W*[:/|,=፦]", marked) is not None)
+    has_names = is_credit or not (folded.isupper() or folded[:1].islower())  # not "by King Fahd", from a cut sentence
+    capitals = {each.casefold() for each in re.findall(r"\w+", folded) if has_names and each[0].isupper()}
+    is_marked = (
+        is_byline or "\u00a7" in marked or ("\u00b6" in marked and not re.search(r"[^\W\d][.!?][\"')\]]*$", folded))
+    )
+    return is_marked and not any(_tells(each, capitals, language, is_credit) for each in _PARTS.split(marked))
+
+
+def _tells(part: str, capitals: set[str], language: str, is_credit: bool) -> bool:
+    # Names, which are words with a capital, stand alone but in a credit. There one other word may stand, and two beside
+    # a notice.
+    tokens = [each for each in tokens_of(part, language) if each.kind != "time"]
+    words = [each for each in tokens if each.kind != "number" and each.text not in _BESIDE_PAGE_WORDS]
+    others = sum(each.text not in capitals for each in words)
+    is_news = any(each.kind in FIRM or each.text in NO_PLACES or meaning_of(each.text) for each in words)
+    has_notice = "\u00a7" in part
+    are_names = is_credit or has_notice or ("\u00b6" not in part and capitals.issuperset(each.text for each in tokens))
+    is_counted = has_notice and any(each.kind == "number" for each in tokens)
+    return (
+        is_news
+        or is_counted
+        or others > (2 if has_notice else is_credit)
+        or len(words) - others > _LONGEST_NAME * are_names
+    )
 
 
 def _names_paper(text: str, tokens: Sequence[Token], known: BothTexts) -> bool:

@@ -40,7 +40,6 @@ BACKGROUND = WORDING["background"]
 REACTIONS = WORDING["reactions"]
 # First words of sentences that nobody understands alone, or that somebody speaks: "They", "I".
 HANGING = frozenset(WORDING["hanging"].casefold().split("|"))
-NOTICES = tuple(WORDING["notices"].split("|"))
 AGENCIES = frozenset(WORDING["agencies"].split())
 INDEFINITE, FUNCTION_WORDS = (frozenset(WORDING[role].split()) for role in ("vague", "function_words"))
 # Words that say one thing or another: shares, currencies, and contraries such as "rose" and "fell".
@@ -50,6 +49,7 @@ CLASSES: dict[str, dict[str, str]] = {
 }
 ONLY = frozenset(CLASSES["only"]["only"].split())
 QUALIFIERS = ONLY.union(WORDING["qualifiers"].split())
+NO_PLACES = QUALIFIERS.union(WORDING["no_place"].split())  # what stands before news, as a dateline does: "Correction:"
 NEARLY = frozenset(WORDING["nearly"].split())
 PARTS = frozenset(" ".join(CLASSES["share"][part] for part in ("half", "third", "quarter")).split())
 DENIALS: dict[str, str] = WORDING["denials"]

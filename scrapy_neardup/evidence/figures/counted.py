@@ -36,7 +36,7 @@ _THINGS = {word: thing for thing, words in words_by_role("things").items() for w
 _PAGE = words_by_role("page")
 
 
-def _pattern_of(words: Iterable[str], signs: Iterable[str]) -> str:
+def pattern_of(words: Iterable[str], signs: Iterable[str]) -> str:
     # Words with the same first letter are tried together, which takes a quarter of the time.
     grouped = "|".join(
         f"{letter}(?:{'|'.join(each[1:] for each in same)})"
@@ -45,8 +45,8 @@ def _pattern_of(words: Iterable[str], signs: Iterable[str]) -> str:
     return "|".join((rf"(?<!\w)(?:{grouped})(?!\w)", *signs)).replace("*", r"\w*").replace("_", " ")
 
 
-_OF_PAGE = re.compile(f"{_pattern_of(_PAGE['words'], _PAGE['signs'])}|^(?:by|von|par|por) ")
-_COUNTER = re.compile(_pattern_of(_PAGE["counters"], _PAGE["counter signs"]))
+_OF_PAGE = re.compile(f"{pattern_of(_PAGE['words'], _PAGE['signs'])}|^(?:by|von|par|por) ")
+_COUNTER = re.compile(pattern_of(_PAGE["counters"], _PAGE["counter signs"]))
 _LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
@@ -292,8 +292,8 @@ def is_of_page(line: str) -> bool:
 
 
 def without_page_words(line: str) -> str:
-    """Return a line without the words by which it may be one of the page."""
-    return _COUNTER.sub(" ", _OF_PAGE.sub(" ", fold(line).casefold()))
+    """Return a folded line with a sign in the place of each word by which it may be one of the page."""
+    return _COUNTER.sub(" \u00b6 ", _OF_PAGE.sub(" \u00b6 ", line.casefold()))
 
 
 def kind_of(label: str) -> FigureKind:
