@@ -37,7 +37,10 @@ _frame = cache(
 )
 _COMMON_ACCENTS = 3  # words with accents that two texts have in common, for each one that differs
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
-_TEASER = rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>|!]|-(?!\w)|$)"
+_TEASER = (
+    rf"(?:\w+:\s*)?#\w|(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>|!]|-(?!\w)|$)"
+    rf"|(?:{WORDING['links']})\s.*[^\s.!।۔።]$"  # a headline behind it has no full stop
+)
 
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
@@ -66,6 +69,7 @@ class BothTexts:
     def __init__(self, new: Side, old: Side, closest: Mapping[str, str]) -> None:
         self.closest = closest
         self.language = new.language
+        self.title = new.title
         self._new = new
         self._old = old
         self._old_text = f"{old.title}\n{old.text}"
@@ -177,7 +181,7 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
         (known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens))
         or known.new_title.issuperset(each.text for each in tokens)
         or _is_teaser(text)
-        or _is_frame(text, known.language)
+        or _is_frame(text.replace(known.title, ""), known.language)
     ):
         return True
     is_byline = known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text))
