@@ -83,8 +83,8 @@ class NearDupSettings:
         By default there is a file in ``NEARDUP_DATA_DIR`` for each spider and day (UTC) on which a crawl begins. Pages
         crawled again with the same text are not written to it. The file is removed after 30 days.
 
-        You can name a feed of your own by a uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and
-        ``%(day)s``. It gets every dropped item and is never removed.
+        You can give your own uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. Such a
+        feed gets every dropped item and is never removed.
         """,
         shown=values.hide_password,
     )
@@ -104,7 +104,7 @@ class NearDupSettings:
         ``.ndjson`` or ``.json``. Give a uri as in ``NEARDUP_EVENTS_FEED``.
 
         Each document is written to the disk before it is judged. Texts are cut after 400,000 characters. Only your user
-        can read the file. The plugin appends to the file and never removes it.
+        can read the file. The plugin appends to it and never removes it.
         """,
         shown=values.hide_password,
     )
@@ -124,7 +124,7 @@ class NearDupSettings:
 
         - ``sqlite:///path``: a file for all processes of a machine. A relative path begins at ``NEARDUP_DATA_DIR``. An
           absolute path has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
-        - ``redis://``, ``rediss://``, ``unix://``, ``redis+cluster://``: any number of machines share it. See
+        - ``redis://``, ``rediss://``, ``unix://``, ``redis+cluster://``: any number of machines can share it. See
           docs/redis.md.
         - ``memory://``: the window is lost when the process ends.
         """,
@@ -161,8 +161,7 @@ class NearDupSettings:
     preset_options: dict[str, Any] = setting(
         {},
         values.preset_options,
-        """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``. See
-        docs/choosing-a-preset.md#parameters.""",
+        """Values that replace parameters of the preset. See docs/choosing-a-preset.md#parameters.""",
     )
 
     keep_updates: bool = setting(
@@ -170,7 +169,7 @@ class NearDupSettings:
         values.boolean,
         """With True a copy with changed figures is an ``update``, and so is a page that comes again with another text.
         A copy is dropped only if the kept text says everything that the copy says. With False updates are duplicates
-        if the texts are alike enough, and the share alone decides which duplicates are dropped.""",
+        if the texts are alike enough. Then the share alone decides which duplicates are dropped.""",
     )
 
     min_words: int = setting(
@@ -188,7 +187,7 @@ class NearDupSettings:
         "body", "time": "published"}``. If the field is None, the part is not read.
 
         - ``text``: if an item has a text, this text is judged, and the page is not extracted. If the item lacks this
-          field, ``articleBody``, ``headline`` and ``inLanguage`` are read, the names in zyte-common-items.
+          field, ``articleBody``, ``headline`` and ``inLanguage`` are read (names of zyte-common-items).
         - ``url``: decides whether the page's text belongs to the item. See
           docs/how-it-works.md#which-text-belongs-to-an-item.
         - ``title``: the default is the title of the page.
@@ -205,7 +204,7 @@ class NearDupSettings:
     item_classes: tuple[str | type, ...] = setting(
         (),
         values.list_of(lambda each: isinstance(each, str | type), "a list of item classes or of their import paths"),
-        """The classes, or their import paths, of the items that are judged. Other items pass unchanged. With an empty
+        """The classes of the items that are judged, or their import paths. Other items pass unchanged. With an empty
         list all items are judged.""",
     )
 
@@ -219,8 +218,8 @@ class NearDupSettings:
         See docs/benchmarks.md#extraction. If resiliparse finds fewer than 20 words in a page, trafilatura reads the
         page.
 
-        If you change the extractor, or the version of trafilatura or resiliparse that you use, the window starts
-        empty. See docs/versions.md.
+        If you change the extractor, or the version of trafilatura or resiliparse, the window starts empty. See
+        docs/versions.md.
         """,
     )
 
@@ -240,8 +239,8 @@ class NearDupSettings:
         """How many seconds the extraction of a page may take. A page that takes longer, or is over 5 MB, is
         ``unchecked`` with the reason ``extraction-failed``. An item waits no longer than this for earlier items.
 
-        If a page takes over a fifth of this time, in CPU seconds, the next 50 pages of its source are
-        ``extraction-failed`` too. So a hostile site cannot stall a crawl of several sources. Your own extractor gets
+        If the CPU time of a page is over a fifth of this, the next 50 pages of its source are
+        ``extraction-failed``. So a hostile site cannot stall a crawl of several sources. Your own extractor gets
         all pages.
         """,
     )
@@ -291,9 +290,8 @@ class NearDupSettings:
     source_owners: dict[str, str] = setting(
         {},
         values.owners,
-        """For events, all sources of the same owner count as one. Map each owner to its sources: ``{"Press Ltd":
-        ["a.example", "b.example"]}``. A source that is not listed is its own owner. docs/how-it-works.md#sources has
-        the exceptions.
+        """For events, all sources of the same owner count as one. A source that is not listed is its own owner.
+        docs/how-it-works.md#sources has the exceptions.
 
         For listed sources, events use the times in ``NEARDUP_ITEM_FIELDS``: see docs/events.md#how-long-a-story-lives.
         """,
@@ -356,7 +354,7 @@ class NearDupSettings:
         values.SECTIONS,
         values.some_of(*values.SECTIONS),
         """From which sections the webhook, the services and the Atom file get events. They also get events without a
-        section. An event has the section that half of its pages name.
+        section. An event has the section that at least half of its pages name.
         """,
     )
 

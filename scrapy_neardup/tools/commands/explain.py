@@ -48,8 +48,8 @@ OPTIONS = (
         "b",
         metavar="B",
         nargs="?",
-        help="the second document, in the same form. It is judged in a window that holds only A. Without it"
-        " the documents of the window that are like A are listed",
+        help="the second document, in the same form, judged in a window that holds only A. Without B, the documents of"
+        " the window that are like A are listed",
     ),
     STORE,
     NAMESPACE,

@@ -49,7 +49,7 @@ OPTIONS = (
         default=10,
         help="with --events: how many of the newest members of each event are listed (default: 10)",
     ),
-    json_option("one JSON object; with --events one special report a line"),
+    json_option("one JSON object; with --events, one special report per line"),
 )
 
 
