@@ -5,7 +5,7 @@ A *place* is a part of two sentences in which they differ. Words that only moved
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain, product
@@ -145,7 +145,9 @@ def find_places(
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
 
 
-def has_dateline(places: Sequence[Place], new: str, old: str, language: str, small: frozenset[str]) -> bool:
+def has_dateline(
+    places: Sequence[Place], new: str, old: str, language: str, small: Callable[[], Container[str]]
+) -> bool:
     """Decide whether two partners differ first in the dateline that only one of them has."""
     if not places or places[0].before is not None:
         return False
@@ -153,11 +155,11 @@ def has_dateline(places: Sequence[Place], new: str, old: str, language: str, sma
     return any(datelines) and datelines == [[each.text for each in side] for side in (places[0].came, places[0].gone)]
 
 
-def dateline_of(text: str, language: str, small: frozenset[str]) -> list[Token]:
+def dateline_of(text: str, language: str, small: Callable[[], Container[str]]) -> list[Token]:
     """Return the dateline with which a text begins, such as "ELDING (Northwire) - ".
 
     It names a place and an agency, or a place in capitals. Other words may tell news: "Withdrawn (Northwire) - ".
-    ``small`` are words that the texts have in small letters.
+    ``small`` returns words that the texts have in small letters: most texts have no dateline.
     """
     found = _DATELINE.match(fold(text))
     if not found or not (
@@ -171,7 +173,7 @@ def dateline_of(text: str, language: str, small: frozenset[str]) -> list[Token]:
         return []
     words = tokens_of(found[0], language)
     is_told = any(each.of == "fate" for each in said_in(words, "")) or any(
-        each.kind != "time" and (each.kind in FIRM or each.text in NO_PLACES or each.text in small) for each in words
+        each.kind != "time" and (each.kind in FIRM or each.text in NO_PLACES or each.text in small()) for each in words
     )
     return [] if is_told else words
 

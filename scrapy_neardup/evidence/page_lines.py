@@ -28,6 +28,7 @@ from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import Printed
 
 _SHORT_CREDIT = 6  # words of a line that names a site
+_LONGEST_NOTICE = 20  # words
 _BESIDE_PAGE_WORDS = frozenset(WORDING["beside_page"].split())  # "Estimated reading time: less than 3 minutes"
 _LONGEST_NAME = 4  # words
 _PARTS = re.compile(r"[.,،:](?=\s|$)|[;|/፦፣()\[\]{}\"!?…•·<>。、，【】「」『』▶■=]|(?<!\w)-|-(?!\w)|\n")
@@ -193,8 +194,14 @@ def may_be_of_page(aligned: Aligned) -> bool:
     """Return False for sentences of an article, which most are: then nobody has to look at their words."""
     if aligned.words <= _SHORT_CREDIT or not aligned.text.endswith(SENTENCE_ENDS):
         return True
-    has_notice = _frame("notices").search(fold(aligned.text).casefold()) is not None
-    return has_notice or (not aligned.text.endswith(".") and _is_teaser(aligned.text))
+    if aligned.words <= _LONGEST_NOTICE and _has_notice(aligned.text):
+        return True
+    return not aligned.text.endswith(".") and _is_teaser(aligned.text)
+
+
+@lru_cache(256)  # a sentence is compared up to three times with each text
+def _has_notice(sentence: str) -> bool:
+    return _frame("notices").search(fold(sentence).casefold()) is not None
 
 
 def _is_frame(line: str, language: str) -> bool:
