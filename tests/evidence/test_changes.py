@@ -22,6 +22,8 @@ NEWER_TOLLS = [
     ("a.example", "The flood destroyed 40 houses.", "By noon 55 homes were lost to the water.", "homes: 40 -> 55"),
     ("a.example", "Four people died in the mill.", "Two more people lost their lives.", "dead: 4 -> 6"),
     ("b.example", "Four people died in the mill.", "Two more people lost their lives.", ""),
+    ("a.example", "Two people died in the mill.", "A second child has died there.", ""),
+    ("a.example", "One man died in the mill.", "A second child has died there.", "dead: 1 -> 2"),
     ("a.example", "Nobody died in the fire.", "Later three bodies were found there.", "dead: 0 -> 3"),
     ("a.example", "Two more people died. That makes six dead.", "Two more victims have died, he said.", ""),
 ]

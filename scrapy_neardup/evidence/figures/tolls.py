@@ -82,7 +82,7 @@ class Toll(NamedTuple):
     """A figure of the article's own news.
 
     ``high`` is None if the value has no upper bound ("at least 12"). A score has its two numbers in ``low``
-    and ``high``. ``is_increment`` says that the value adds to an earlier one: "two more"; "a second body" adds 1.
+    and ``high``. ``is_increment`` says that the value adds to an earlier one: "two more"; "a second body" adds 1 to 1.
     """
 
     kind: int  # a ``FigureKind``; of damage, ransom, fine or loot the currency, an index of ``LABELS``
@@ -93,6 +93,11 @@ class Toll(NamedTuple):
     is_correction: bool
     is_first: bool  # "a first death"; "a woman died" is an increment that adds to 0 only
     text: str  # the sentence
+    ordinal: int = 0  # 2 for "a second body": there are two at least
+
+    def added_to(self, earlier: float) -> float:
+        """Return what this value makes of an ``earlier`` one, which may count the second body already."""
+        return max(earlier, self.ordinal) if self.ordinal else earlier + float(self.low)
 
     @property
     def is_vague(self) -> bool:
@@ -148,7 +153,11 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
-    is_correction = bool(told) and any(not each.placed and cues["corrects"].match(each.folded) for each in head)
+    is_correction = bool(told) and any(
+        cues["corrects"].match(each.folded) and cues["number of"].search(each.folded)
+        for each in head
+        if not each.placed  # "Corrects the number of victims", but not "Corrects the name of the mayor"
+    )
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
@@ -266,7 +275,7 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: set[FigureKind], *, is_firs
         is_beside_others &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
         if is_beside_others and toll.is_increment and toll.is_first:
             return []
-        return [toll._replace(is_increment=toll.is_increment and not is_beside_others)]
+        return [toll._replace(is_increment=toll.is_increment and (toll.ordinal > 0 or not is_beside_others))]
     return [toll] if _says_more(toll, same_kind, is_head=is_head) else []
 
 
@@ -314,24 +323,27 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
-        if not is_part and _is_told(sides, cues) and _is_meant(kind, sentence, context, cues):
-            is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
+        if not is_part and _is_told(sides, sentence, cues, adds=adds) and _is_meant(kind, sentence, context, cues):
+            is_total = kinds or is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(
                 kind,
                 *_bounds(each, low, said, cues),
-                is_increment,
-                sentence.is_correction,
+                is_increment=adds and (each.ordinal > 0 or not is_total),
+                is_correction=sentence.is_correction,
                 is_first=each.mark in ("xxfirst", "xxone"),
                 text=sentence.text,
+                ordinal=each.ordinal,
             )
         kinds.add(kind)
 
 
-def _is_told(sides: Sequence[str], cues: Cues) -> bool:
+def _is_told(sides: Sequence[str], sentence: _Sentence, cues: Cues, *, adds: bool) -> bool:
     """Decide whether a figure is told as news, by what is said around it."""
-    if any(map(cues["not news"].search, sides)):
-        return False
     said = sides[-1]
+    # "5 deaths in the last 24 hours" are no total.
+    is_of_day = not (adds or cues["total"].search(said)) and cues["of day"].search(sentence.folded)
+    if is_of_day or any(map(cues["not news"].search, sides)):
+        return False
     # Words of another clause say nothing of it. To make the pattern that leaves them out takes long, so it comes last.
     return not cues["unsure"].search(said) or not cues["unsure"].search(cues["own"].sub(r"\1", said))
 
