@@ -93,11 +93,11 @@ class Toll(NamedTuple):
     is_correction: bool
     is_first: bool  # "a first death"; "a woman died" is an increment that adds to 0 only
     text: str  # the sentence
-    ordinal: int = 0  # 2 for "a second body": there are two at least
+    ordinal: int = 0  # 2 for "a second body"
 
     def added_to(self, earlier: float) -> float:
-        """Return what this value makes of an ``earlier`` one, which may count the second body already."""
-        return max(earlier, self.ordinal) if self.ordinal else earlier + float(self.low)
+        """Return what this value makes of an ``earlier`` one: "a third body" adds to two only, which may count it."""
+        return earlier + float(self.low) * (self.ordinal in (0, earlier + 1))
 
     @property
     def is_vague(self) -> bool:
@@ -273,9 +273,9 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: set[FigureKind], *, is_firs
     if not same_kind:  # "12 dead. Another 5 are missing." are 5 in all
         is_beside_others = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
         is_beside_others &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
-        if is_beside_others and toll.is_increment and toll.is_first:
+        if is_beside_others and toll.is_increment and any((toll.is_first, toll.ordinal)):
             return []
-        return [toll._replace(is_increment=toll.is_increment and (toll.ordinal > 0 or not is_beside_others))]
+        return [toll._replace(is_increment=toll.is_increment and not is_beside_others)]
     return [toll] if _says_more(toll, same_kind, is_head=is_head) else []
 
 
@@ -324,15 +324,15 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
         if not is_part and _is_told(sides, sentence, cues, adds=adds) and _is_meant(kind, sentence, context, cues):
-            is_total = kinds or is_beside_other(kind, sentence.words[: each.first], cues)
+            is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
             yield Toll(
                 kind,
                 *_bounds(each, low, said, cues),
-                is_increment=adds and (each.ordinal > 0 or not is_total),
+                is_increment=is_increment,
                 is_correction=sentence.is_correction,
                 is_first=each.mark in ("xxfirst", "xxone"),
                 text=sentence.text,
-                ordinal=each.ordinal,
+                ordinal=each.ordinal * is_increment,  # "Two died, a third was injured" are no three injured
             )
         kinds.add(kind)
 
