@@ -323,8 +323,12 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
-        if not is_part and _is_told(sides, sentence, cues, adds=adds) and _is_meant(kind, sentence, context, cues):
-            is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
+        is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
+        if (
+            not is_part
+            and _is_told(sides, kind, sentence, cues, is_increment=is_increment)
+            and _is_meant(kind, sentence, context, cues)
+        ):
             yield Toll(
                 kind,
                 *_bounds(each, low, said, cues),
@@ -337,12 +341,12 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         kinds.add(kind)
 
 
-def _is_told(sides: Sequence[str], sentence: _Sentence, cues: Cues, *, adds: bool) -> bool:
+def _is_told(sides: Sequence[str], kind: int, sentence: _Sentence, cues: Cues, *, is_increment: bool) -> bool:
     """Decide whether a figure is told as news, by what is said around it."""
     said = sides[-1]
     # "5 deaths in the last 24 hours" are no total.
-    is_of_day = not (adds or cues["total"].search(said)) and cues["of day"].search(sentence.folded)
-    if is_of_day or any(map(cues["not news"].search, sides)):
+    is_of_day = cues["of day"].search(sentence.folded) and not (is_increment or cues["total"].search(said))
+    if (is_of_day and kind < FigureKind.OTHER) or any(map(cues["not news"].search, sides)):
         return False
     # Words of another clause say nothing of it. To make the pattern that leaves them out takes long, so it comes last.
     return not cues["unsure"].search(said) or not cues["unsure"].search(cues["own"].sub(r"\1", said))
