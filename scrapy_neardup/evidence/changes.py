@@ -237,7 +237,7 @@ def _sums(before: Mapping[int, Decimal], olds: Iterable[Toll], news: Iterable[To
     told = {(toll.kind, toll.low) for toll in olds if toll.is_increment}
     more = {toll.kind: toll for toll in news if toll.is_increment and (toll.kind, toll.low) not in told}
     return {
-        kind: before[kind] + more[kind].low
+        kind: Decimal(more[kind].added_to(float(before[kind])))
         for kind in before.keys() & more.keys()
         if not more[kind].is_first or not before[kind]
     }

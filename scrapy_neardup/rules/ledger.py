@@ -74,16 +74,21 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
     # Rather "two more" than "a first death", which only adds to 0.
     more = min((toll for toll in tolls if toll.is_increment), key=lambda toll: toll.is_first, default=None)
     if total is not None:
-        high = None if total.high is None else float(total.high)
         new = blank._replace(
-            low=float(total.low), high=high, qualifier=total.qualifier, is_correction=total.is_correction
+            low=float(total.low),
+            high=None if total.high is None else float(total.high),
+            qualifier=total.qualifier,
+            is_correction=total.is_correction,
         )
         if more is None or earlier is None or new.value != earlier.value:
             return new
     if more is None or earlier is None or (more.is_first and earlier.low):
         return None
-    high = None if earlier.high is None else earlier.high + float(more.low)
-    return blank._replace(low=earlier.low + float(more.low), high=high, qualifier=earlier.qualifier)
+    return blank._replace(
+        low=more.added_to(earlier.low),
+        high=None if earlier.high is None else more.added_to(earlier.high),
+        qualifier=earlier.qualifier,
+    )
 
 
 def _total(tolls: Sequence[Toll]) -> Toll | None:

@@ -35,7 +35,7 @@ def _told(toll: Toll) -> str:
     elif toll.qualifier == "about":
         value = f"~{toll.low}"
     mark = "!" * toll.is_correction + "+" * toll.is_increment
-    return f"{label_of(toll.kind)} {mark}{value}"
+    return f"{label_of(toll.kind)} {mark}{value}" + f" of {toll.ordinal}" * (toll.ordinal > 0)
 
 
 @pytest.mark.parametrize("language", SENTENCES)

@@ -177,6 +177,8 @@ def test_the_guesses_of_one_host_are_no_state() -> None:
     ("before", "after", "states"),
     [
         ("Four people have died", "Two more people have died", ["4", "6"]),
+        ("Two people have died", "A second child has died", ["2"]),
+        ("Two people have died", "A third body was found", ["2", "3"]),
         ("No one has died", "A first patient has died", ["0", "1"]),
         ("No one has died", "A woman has died", ["0", "1"]),
         ("Four people have died", "A woman has died", ["4"]),

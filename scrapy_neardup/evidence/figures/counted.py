@@ -72,7 +72,7 @@ _RANKS: dict[str, int] = {
 }
 
 _BORDERS = frozenset((LINE_END, FIGURE))
-_ENDS = _BORDERS | WORDS["and"]
+_ENDS = _BORDERS | WORDS["and"] | {"xxnone"}  # "300 passengers, nobody was hurt"
 # No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")

@@ -92,6 +92,7 @@ class Placed(NamedTuple):
     first: int
     end: int
     mark: str = ""  # of ``toll_words.MARKS``: "a second body"
+    ordinal: int = 0  # 2 for "a second body"
 
 
 def place_figures(tokens: list[str], starts: list[int], language: str) -> list[Placed]:

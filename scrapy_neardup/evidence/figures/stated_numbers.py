@@ -95,7 +95,7 @@ def place_marks(
             back = []
         kinds = _kinds_beside(mark, ahead, back, cues)
         words[place] = MARKS[mark] if kinds else phrase
-        placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark) for kind in kinds]
+        placed += [Placed(Figure(MARKS[mark], kind), place, place + 1, mark, cues.ordinal(phrase)) for kind in kinds]
     is_alone = sum(each.figure.kind != SILENT for each in placed) == 1
     return sorted((each for each in placed if is_alone or each.mark != "xxone"), key=attrgetter("first"))
 

@@ -53,6 +53,11 @@ class Cues(dict[str, re.Pattern[str]]):
                     folded = self[phrase].sub(replacement, folded)
         return folded
 
+    def ordinal(self, phrase: str) -> int:
+        """Return 3 for "a third" and "3rd", 0 for a phrase that is no ordinal."""
+        found = self["ordinals"].search(phrase)
+        return int(found[1] or found.lastindex or 0) if found else 0
+
 
 @lru_cache(maxsize=64)
 def cues_of(language: str) -> Cues:
@@ -82,6 +87,7 @@ def cues_of(language: str) -> Cues:
         "people": "",
         "persons": "",
         **beside,
+        "number of": "|".join(beside.get("number of", "(?!)").split()),
         # Without a table, every sentence is taken to have words of an epidemic, damage or an election.
         **dict.fromkeys(("damage", "election"), ".?"),
         **words,
@@ -97,6 +103,10 @@ def cues_of(language: str) -> Cues:
         rf"(.*?# (?:[^ ,#]+ )*?@ (?:[^ ,#]+ )*?(?:{harm or '(?!)'}) (?:[^ ,#]+ )*?)(?:{_JOINTS}) .*",
         "more": f"{adding}|{words.get('more', '(?!)')}",
         "harm": f"{_AHEAD.get(language, '')}(?:{harm or '(?!)'})",
+        # The first group is a number in digits, the second one is "second", and so on.
+        "ordinals": "|".join(
+            ("([1-9][0-9]+|[2-9]) ?[^ 0-9]+", *map("({})[^ ]*".format, words.get("ordinals", "").split()))
+        ).replace("_", " "),
         "marks": "|".join(f"(?P<{mark}>{words.get(mark[2:], '(?!)')})" for mark in MARKS),
     }
     return Cues({each: each for each in chain(rewritten, *rewritten.values())} | roles, rewritten, language)

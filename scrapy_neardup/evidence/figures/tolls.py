@@ -82,7 +82,7 @@ class Toll(NamedTuple):
     """A figure of the article's own news.
 
     ``high`` is None if the value has no upper bound ("at least 12"). A score has its two numbers in ``low``
-    and ``high``. ``is_increment`` says that the value adds to an earlier one: "two more"; "a second body" adds 1.
+    and ``high``. ``is_increment`` says that the value adds to an earlier one: "two more"; "a second body" adds 1 to 1.
     """
 
     kind: int  # a ``FigureKind``; of damage, ransom, fine or loot the currency, an index of ``LABELS``
@@ -93,6 +93,11 @@ class Toll(NamedTuple):
     is_correction: bool
     is_first: bool  # "a first death"; "a woman died" is an increment that adds to 0 only
     text: str  # the sentence
+    ordinal: int = 0  # 2 for "a second body"
+
+    def added_to(self, earlier: float) -> float:
+        """Return what this value makes of an ``earlier`` one: "a third body" adds to two only, which may count it."""
+        return earlier + float(self.low) * (self.ordinal in (0, earlier + 1))
 
     @property
     def is_vague(self) -> bool:
@@ -148,7 +153,11 @@ def _tolls(printed: Iterable[tuple[str, str]], text: str, language: str, *, of_p
             told += _news(
                 toll, told, of_head, is_first=toll.text in (head[0].text, lead.text), is_head=number < len(head)
             )
-    is_correction = bool(told) and any(not each.placed and cues["corrects"].match(each.folded) for each in head)
+    is_correction = bool(told) and any(
+        cues["corrects"].match(each.folded) and cues["number of"].search(each.folded)
+        for each in head
+        if not each.placed  # "Corrects the number of victims", but not "Corrects the name of the mayor"
+    )
     return [each._replace(is_correction=each.is_correction or is_correction) for each in told]
 
 
@@ -264,7 +273,7 @@ def _news(toll: Toll, told: Sequence[Toll], of_head: set[FigureKind], *, is_firs
     if not same_kind:  # "12 dead. Another 5 are missing." are 5 in all
         is_beside_others = any(each.low and not each.is_increment and each.kind < FigureKind.OTHER for each in told)
         is_beside_others &= toll.kind not in (FigureKind.CASES, *_CASES)  # new cases are always more
-        if is_beside_others and toll.is_increment and toll.is_first:
+        if is_beside_others and toll.is_increment and any((toll.is_first, toll.ordinal)):
             return []
         return [toll._replace(is_increment=toll.is_increment and not is_beside_others)]
     return [toll] if _says_more(toll, same_kind, is_head=is_head) else []
@@ -314,24 +323,31 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed"; "Smith and two others"
         is_part = each in parts or (adds and kinds == {kind})
         is_part |= not kinds and cues["with others"].search(said) is not None
-        if not is_part and _is_told(sides, cues) and _is_meant(kind, sentence, context, cues):
-            is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
+        is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
+        if (
+            not is_part
+            and _is_told(sides, kind, sentence, cues, is_increment=is_increment)
+            and _is_meant(kind, sentence, context, cues)
+        ):
             yield Toll(
                 kind,
                 *_bounds(each, low, said, cues),
-                is_increment,
-                sentence.is_correction,
+                is_increment=is_increment,
+                is_correction=sentence.is_correction,
                 is_first=each.mark in ("xxfirst", "xxone"),
                 text=sentence.text,
+                ordinal=each.ordinal * is_increment,  # "Two died, a third was injured" are no three injured
             )
         kinds.add(kind)
 
 
-def _is_told(sides: Sequence[str], cues: Cues) -> bool:
+def _is_told(sides: Sequence[str], kind: int, sentence: _Sentence, cues: Cues, *, is_increment: bool) -> bool:
     """Decide whether a figure is told as news, by what is said around it."""
-    if any(map(cues["not news"].search, sides)):
-        return False
     said = sides[-1]
+    # "5 deaths in the last 24 hours" are no total.
+    is_of_day = cues["of day"].search(sentence.folded) and not (is_increment or cues["total"].search(said))
+    if (is_of_day and kind < FigureKind.OTHER) or any(map(cues["not news"].search, sides)):
+        return False
     # Words of another clause say nothing of it. To make the pattern that leaves them out takes long, so it comes last.
     return not cues["unsure"].search(said) or not cues["unsure"].search(cues["own"].sub(r"\1", said))
 
