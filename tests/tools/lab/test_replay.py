@@ -177,7 +177,9 @@ def test_a_store_that_lasts_remembers_the_replay_before(replay: Replay, tmp_path
         (["input.jsonl", "-O", "no/such/folder/out.jsonl"], "no/such/folder/out.jsonl: cannot be read or written"),
         (["input.jsonl", "-O", "input.jsonl/out.jsonl"], "input.jsonl/out.jsonl: cannot be read or written"),
         (["input.jsonl", "-O", "/dev/full"], "No space left on device"),
-        (["input.jsonl", "-O", "input.jsonl"], "input.jsonl: is the input"),
+        (["input.jsonl", "-O", "input.jsonl"], "input.jsonl: is the input or another output"),
+        (["input.jsonl", "-O", "out", "--events", "./out"], "out: is the input or another output"),
+        (["input.jsonl", "-O", "-", "--stories", "-"], "-: is the input or another output"),
         (["input.jsonl", "--store", "mysql://host"], "NEARDUP_STORE = 'mysql://host'"),
     ],
 )
