@@ -152,8 +152,7 @@ class Ask:
             is_chosen = not names or names & {row["source"], row["owner"].casefold()}
             if row["source"] and row["source"] == source_of(original) and is_chosen:
                 rows.append(row)
-        most = max(1, most)
-        return {"one_site": rows[:most], "left_out": len(rows[most:])}
+        return {"one_site": rows[: max(1, most)], "left_out": len(rows[max(1, most) :])}
 
     async def story(self, story: str) -> Answer:
         """Return all that is known of a story: members, independent sources, reprints, and the history of its figures.
@@ -346,8 +345,7 @@ def _wanted(language: str, source: str) -> tuple[str, set[str]]:
     code = language_code(language)
     if language and len(code) != 2:
         raise InputError(f"{language[:80]!r} is no language: give a code of two letters, such as en")
-    address = source if "://" in source else f"https://{source}"
-    return code, {unquote(source).casefold(), source_of(address)} - {""}
+    return code, {unquote(source).casefold(), source_of(source if "://" in source else f"https://{source}")} - {""}
 
 
 def is_document_id(name: str) -> bool:

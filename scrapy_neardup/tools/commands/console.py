@@ -91,8 +91,9 @@ def refuse_overwriting(outputs: Iterable[Path | None], inputs: Collection[Path])
     named = [path for path in inputs if path != STDOUT]
     for output in filter(None, outputs):
         for path in named:
-            is_known = output.exists() and path.exists() and output.samefile(path)
-            if is_known or os.path.realpath(output) == os.path.realpath(path):
+            if os.path.realpath(output) == os.path.realpath(path) or (
+                output.exists() and path.exists() and output.samefile(path)
+            ):
                 raise InputError(f"{output}: is the input or another output; name another file for the output")
         named.append(output)
 

@@ -95,12 +95,12 @@ def run(options: Options, values: Values) -> int:
             [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
-        built = None
-        if options.digest:
-            data = build_digest(gathered, options.title, since, most_listed=options.most)
-        else:
-            built = build_report(gathered, options.title, since, most_listed=options.most)
-            data = built.html.encode("utf-8")
+        built = None if options.digest else build_report(gathered, options.title, since, most_listed=options.most)
+        data = (
+            built.html.encode("utf-8")
+            if built
+            else build_digest(gathered, options.title, since, most_listed=options.most)
+        )
     if output == STDOUT:
         sys.stdout.buffer.write(data)
     else:

@@ -205,7 +205,6 @@ def test_days_that_cannot_be_chosen_are_counted(tmp_path: Path) -> None:
 
 # What an event tells
 
-EARLY = {"time": "0001-01-01T00:00:00Z", "timezone": "America/New_York"}
 FACT = {"words": "9 dead, was 4", "is_new": True}
 LEAD = "The night ferry ran aground off Skerrow on Tuesday evening."
 
@@ -229,9 +228,7 @@ def test_an_event_without_a_report_has_its_lead_from_a_text_and_its_news_from_th
     assert re.search("Last alert: update, .{,90}: <strong><bdi>9 dead, was 4</bdi></strong>", page)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"facts": [5]}, {"facts": [{}]}, {"measures": 3}, {"lead": ["a"]}, {"summary": {}}, EARLY]
-)
+@pytest.mark.parametrize("wrong", [{"facts": [5]}, {"facts": [{}]}, {"measures": 3}, {"lead": ["a"]}, {"summary": {}}])
 def test_a_report_that_cannot_be_read_is_an_event_all_the_same(tmp_path: Path, wrong: dict[str, Any]) -> None:
     (story,) = events_in([item(), event(2, **wrong)], tmp_path)
     assert story.level == "breaking"
