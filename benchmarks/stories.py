@@ -210,7 +210,7 @@ def _near_scores(corpus: Corpus, order: Order) -> tuple[Score, Score]:
             # A pair of two labelled pages is met from both of its ends, a pair with a page of the background from one.
             found += sum(1 if corpus.events[each] else 2 for each in together) - 1
     precision, recall = (sum(column) / len(rates) for column in zip(*rates, strict=True))
-    return Score.of(right, found, wanted), Score.from_rates(precision, recall)
+    return Score.of(right, found, wanted), Score(precision, recall)
 
 
 def _online(order: Order, clusters: Sequence[str]) -> Score:

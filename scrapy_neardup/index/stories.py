@@ -321,7 +321,10 @@ class Changes(Part):
         Raise InputError if the cursor is none.
         """
         # The id of the last known change, and the second of the answer that had it.
-        parts = re.fullmatch("([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})", cursor or f"{_BEGINNING}@{int(time.time())}")
+        parts = re.fullmatch(
+            "([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})",
+            f"{_BEGINNING}@{int(time.time())}" if cursor is None else cursor,
+        )
         if parts is None:
             raise InputError(f"{str(cursor)[:80]!r} is no cursor: give the `next` of an earlier answer, unchanged")
         known = parts[1]

@@ -23,6 +23,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import NO_ANSWER, WorkerOptions
+from scrapy_neardup.evidence.sources import host_of
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.records.stories import RECEIVER_BYTES
 from scrapy_neardup.settings import NearDupSettings
@@ -201,7 +202,7 @@ class AtomFile(Receiver):
         entry = Element("entry")
         for name, text in texts.items():
             SubElement(entry, name).text = text
-        if url := report.get("url"):
+        if host_of(url := report.get("url") or ""):  # no script
             SubElement(entry, "link", href=quote(url, safe="!#$%&'()*+,/:;=?@[]~", errors="replace"))
         SubElement(entry, "category", term=str(report["level"]))
         SubElement(entry, "content", type="html").text = escape(rest).replace("\n", "<br>")

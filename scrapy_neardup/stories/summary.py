@@ -289,7 +289,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
         lead = f"“{lead}”" + (f" ({_line(from_page, _LONGEST_NEWS)})" if from_page else "")
     story = report.get("story")
     local_time = str(report.get("time") or "")
-    with suppress(ValueError, OSError, ZoneInfoNotFoundError):
+    with suppress(ValueError, OverflowError, OSError, ZoneInfoNotFoundError):
         zone = ZoneInfo(str(report.get("timezone") or "UTC"))
         time = datetime.fromisoformat(local_time.replace("Z", "+00:00")).astimezone(zone)
         local_time = f"{time.day} {time:%b %Y, %H:%M %Z}"

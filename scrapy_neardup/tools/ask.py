@@ -10,8 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from scrapy_neardup import Member, NearDupDetector, Story
+from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import require_page
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.sources import source_of
@@ -20,7 +22,7 @@ from scrapy_neardup.records.documents import Record, StoredText, seconds_of
 from scrapy_neardup.records.stories import StoryChange, owner_hash
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.ledger import newest_of_owners, note
-from scrapy_neardup.sketch.origin import packed_language, page_hash
+from scrapy_neardup.sketch.origin import page_hash
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, label_of, read_change, states_of
 from scrapy_neardup.story import LEVELS, Ledger
@@ -64,11 +66,12 @@ class Ask:
         Only stories with so many independent sources, reports in a language or of a source are returned, if these are
         given. Such a story is told when a document joins it next.
         """
+        code, names = _wanted(language, source)
         news, end = await self._since(since, most)
         rows: dict[str, Answer] = {}
         for change, story, members in news:
-            of_language = not language or language in languages_of(members)
-            of_source = not source or any(source in (each.source, each.owner) for each in members)
+            of_language = not code or code in languages_of(members)
+            of_source = not names or any(names & {each.source, each.owner.casefold()} for each in members)
             if len(story.sources) < sources or not of_language or not of_source:
                 continue
             row = rows.setdefault(
@@ -134,6 +137,7 @@ class Ask:
         Each is told by its first document. A text that is too short to compare is left out. ``left_out`` counts what is
         more than ``most``. This reads the whole window.
         """
+        code, names = _wanted(language, source)
         articles: defaultdict[bytes, list[tuple[bytes, Record]]] = defaultdict(list)
         for key, record in sorted(await self._index.documents.records(), reverse=True):
             articles[record.original].append((key, record))
@@ -141,14 +145,14 @@ class Ask:
         for documents in articles.values():
             key, record = documents[-1]
             is_known = len({each.source_hash for _, each in documents}) == 1 and not record.is_too_short
-            if not is_known or (language and record.language != packed_language(language)):
+            if not is_known or (code and record.language_code != code):
                 continue
             row = {**self._stored(key, record), "story": record.story.hex()}
             original = record.of_original(key)[0].decode("utf-8", "replace")  # it may have left the window
-            is_chosen = not source or source in (row["source"], row["owner"])
+            is_chosen = not names or names & {row["source"], row["owner"].casefold()}
             if row["source"] and row["source"] == source_of(original) and is_chosen:
                 rows.append(row)
-        return {"one_site": rows[:most], "left_out": max(0, len(rows) - most)}
+        return {"one_site": rows[: max(1, most)], "left_out": len(rows[max(1, most) :])}
 
     async def story(self, story: str) -> Answer:
         """Return all that is known of a story: members, independent sources, reprints, and the history of its figures.
@@ -330,6 +334,18 @@ class Ask:
             "status": status,
             "why": "",
         }
+
+
+def _wanted(language: str, source: str) -> tuple[str, set[str]]:
+    """Return the code of a language, and the names in lower case by which a source or owner may be known.
+
+    A source may be given as a url too, and an owner as the tools of ``scrapy neardup mcp`` write it. Raise InputError
+    if the language is none.
+    """
+    code = language_code(language)
+    if language and len(code) != 2:
+        raise InputError(f"{language[:80]!r} is no language: give a code of two letters, such as en")
+    return code, {unquote(source).casefold(), source_of(source if "://" in source else f"https://{source}")} - {""}
 
 
 def is_document_id(name: str) -> bool:

@@ -114,8 +114,9 @@ class Job:
 
     def row_at(self, step: str, columns: str, address: int) -> Any:
         """Return columns of a table of a step, of the document that a task has stored at this address."""
-        query = f"SELECT {columns} WHERE address = ?"
-        return opened(self.file(step, address >> 32)).execute(query, (address,)).fetchone()
+        return (
+            opened(self.file(step, address >> 32)).execute(f"SELECT {columns} WHERE address = ?", (address,)).fetchone()
+        )
 
 
 # The run

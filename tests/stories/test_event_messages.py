@@ -75,6 +75,7 @@ async def test_a_message_has_the_first_sentence_and_the_local_time() -> None:
     assert "The great bridge over the river fell on Monday morning." in told
     assert "Nobody knows why" not in told
     assert "15 Nov 2023, 03:48 IST" in told
+    assert "\n0001-01-01T00:00:00Z" in said({"time": "0001-01-01T00:00:00Z", "timezone": "America/New_York"})
 
 
 def report_of(title: str, url: str) -> dict[str, Any]:

@@ -147,7 +147,7 @@ async def test_a_reader_sees_the_newest_events_first_each_once(tmp_path: Path) -
     first = await entries_of(path, *(told(number) for number in (2, 3, 1)))
     path.chmod(0o640)
     tested = await entries_of(path, told(5, test=True))
-    again = await entries_of(path, told(3), told(4, headline=HOSTILE, lead=HOSTILE))
+    again = await entries_of(path, told(3), told(4, headline=HOSTILE, lead=HOSTILE, url="javascript:alert(1)//x"))
 
     assert [entry.summary for entry in first.entries] == [f"Fire number {number}." for number in (3, 2, 1)]
     assert first.feed.updated == first.entries[0].updated == "2023-11-14T22:03:00Z"
@@ -160,6 +160,7 @@ async def test_a_reader_sees_the_newest_events_first_each_once(tmp_path: Path) -
     ]
     assert tested.entries[0].link == "https://a.example/%C3%BC?x=1&y=%3C2%3E"
     assert "<script" not in again.entries[0].content[0].value
+    assert b"javascript:" not in path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o640
 
 

@@ -11,5 +11,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def write_lines(path: Path, rows: Iterable[object]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    path.write_text(lines_of(rows), "utf-8")
     return path
+
+
+def lines_of(rows: Iterable[object]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)

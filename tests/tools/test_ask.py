@@ -13,7 +13,7 @@ from scrapy_neardup.tools.ask import Ask
 
 @pytest.fixture
 async def room(store_url: str, namespace: str) -> AsyncIterator[Newsroom]:
-    async with opened(store=store_url, namespace=namespace) as room:
+    async with opened(store=store_url, namespace=namespace, source_owners={"d.example": "Press Ltd"}) as room:
         yield room
 
 
@@ -25,7 +25,7 @@ def ask(room: Newsroom) -> Ask:
 async def publish_fire(room: Newsroom, first: int = 0) -> None:
     """A report, a copy of it, and a newer toll that two papers print."""
     for number, dead in enumerate((4, 4, 12, 12), first):
-        await room.publish("fire", f"s{number}", 60 * number, text=toll(dead))
+        await room.publish("fire", f"s{number}", 60 * number, text=toll(dead), language="en")
 
 
 async def test_a_changed_figure_is_told_once_with_its_source(room: Newsroom, ask: Ask) -> None:
@@ -58,6 +58,7 @@ async def test_stories_are_told_as_they_are_with_what_is_new(room: Newsroom, ask
     assert (story["items"], story["sources"]) == (8, 8)
     for none in ({"sources": 9}, {"language": "xx"}, {"source": "s9.example"}):
         assert (await ask.stories(**none))["stories"] == []  # type: ignore[arg-type]
+    assert len((await ask.stories(language="EN", source="www.s4.example"))["stories"]) == 1
 
 
 async def test_each_level_is_told_once_after_a_list_of_what_runs(room: Newsroom, ask: Ask) -> None:
@@ -150,16 +151,18 @@ async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> 
     for source, body in (("a", BUDGET), ("b", BOTH), ("c", BUDGET)):
         await room.publish("budget", source, 0, text=body)
     for number, dead in enumerate((4, 12)):  # an update by the same paper
-        await room.publish("fire", "d", 60 * number, text=toll(dead))
+        await room.publish("fire", "d", 60 * number, text=toll(dead), language="en")
     for number, source in enumerate("ef"):
         await room.publish("storm", source, 60 * number)
     await room.publish("other", "", 0, url="")
     await room.publish("short", "g", 0, text="Too short to be compared.")
     answer = await ask.one_site()
-    newest = await ask.one_site(most=1)
+    newest = await ask.one_site(most=-1)  # at least one
     assert {each["source"] for each in answer["one_site"]} == {"b.example", "d.example"}
     assert (len(newest["one_site"]), newest["left_out"], answer["left_out"]) == (1, 1, 0)
-    assert [each["source"] for each in (await ask.one_site(source="d.example"))["one_site"]] == ["d.example"]
+    for name in ("D.example", "https://www.d.example/x", "press ltd", "Press%20Ltd"):
+        only = (await ask.one_site(source=name, language="en-US"))["one_site"]
+        assert [each["source"] for each in only] == ["d.example"]
     assert (await ask.one_site(language="xx"))["one_site"] == []
 
 
@@ -181,8 +184,9 @@ async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
 
 async def test_what_cannot_be_read_is_named(ask: Ask) -> None:
     for question in (
-        ask.stories("x"),
-        ask.stories("٣-٣@٣"),
+        *map(ask.stories, ("", "x", "٣-٣@٣")),
+        ask.events(""),
+        ask.stories(language="English"),
         ask.story("x"),
         ask.story("0" * 16),
         ask.has_seen("x"),

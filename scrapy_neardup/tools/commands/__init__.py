@@ -114,23 +114,22 @@ class Command(ScrapyCommand):
             own = {name: value for name, value in self.settings.items() if self.settings.getpriority(name)}
             self.exitcode = run_subcommand(opts.subcommand, opts, own)
             sys.stdout.flush()
-        except (NearDupError, PermissionError, FileNotFoundError, IsADirectoryError) as error:
+        except BrokenPipeError:
+            leave_closed_pipe()
+            self.exitcode = PIPE_CLOSED
+        except (NearDupError, OSError) as error:
             message = str(error)
-            if isinstance(error, OSError):
-                if error.filename is None:  # a bug of ours
-                    raise
-                message = f"{error.filename}: cannot be opened: {error.strerror}"
             if isinstance(error, StoreUnavailable):
                 message += "; scrapy neardup doctor checks NEARDUP_STORE"
+            elif isinstance(error, OSError) and error.errno:
+                message = f"{error.filename or 'an open file'}: cannot be read or written: {error.strerror}"
+                leave_closed_pipe()  # it may be standard output that is full
             # One line: Scrapy would print the usage of all subcommands before it.
             print_error(f"scrapy neardup {opts.subcommand}: error: {message}")
             self.exitcode = 2
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)
             self.exitcode = INTERRUPTED
-        except BrokenPipeError:
-            leave_closed_pipe()
-            self.exitcode = PIPE_CLOSED
 
 
 def add_arguments(parser: argparse.ArgumentParser, subcommand: str) -> None:
@@ -146,7 +145,7 @@ def run_subcommand(name: str, options: argparse.Namespace, settings: dict[str, A
 
 
 def leave_closed_pipe() -> None:
-    """Let nothing more be written to a reader that has closed its pipe, so that the end of Python is quiet."""
+    """Let nothing more be written to standard output, whose reader is gone, so that the end of Python is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

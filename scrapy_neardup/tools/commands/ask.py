@@ -89,8 +89,10 @@ def _is_sentence(name: str) -> bool:
 def _given(options: Options) -> dict[str, Any]:
     """Return the given options of the question. Raise InputError if one does not belong to it or NAME is missing."""
     names = _TAKES[options.question]
-    given = {name: value for name in set().union(*_TAKES.values()) if (value := getattr(options, name))}
-    if not given.keys() <= set(names) or (names == ("name",) and not given):
+    given = {
+        name: value for name in set().union(*_TAKES.values()) if (value := getattr(options, name)) not in (None, False)
+    }
+    if not given.keys() <= set(names) or (names == ("name",) and not options.name):
         takes = ", ".join("NAME" if name == "name" else f"--{name}" for name in names)
         raise InputError(f"{options.question}: takes {takes} and nothing else")
     return given

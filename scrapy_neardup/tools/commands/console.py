@@ -16,7 +16,6 @@ import textwrap
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -88,9 +87,15 @@ def read_pages(
 
 
 def refuse_overwriting(outputs: Iterable[Path | None], inputs: Collection[Path]) -> None:
-    for output, path in product(filter(None, outputs), inputs):
-        if output.exists() and path.exists() and output.samefile(path):
-            raise InputError(f"{output}: is the input; name another file for the output")
+    """Raise InputError if a file is an output and something else. Standard input and output are both ``-``."""
+    named = [path for path in inputs if path != STDOUT]
+    for output in filter(None, outputs):
+        for path in named:
+            if os.path.realpath(output) == os.path.realpath(path) or (
+                output.exists() and path.exists() and output.samefile(path)
+            ):
+                raise InputError(f"{output}: is the input or another output; name another file for the output")
+        named.append(output)
 
 
 def with_store(options: Options, values: Values) -> Values:

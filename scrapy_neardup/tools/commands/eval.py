@@ -133,10 +133,10 @@ def best_threshold(f1_by_threshold: Mapping[float, float], present: float) -> fl
 
 
 def _print(found: dict[str, Any]) -> None:
-    rows = []
-    for protocol, score in found["protocols"].items():
-        rates = ("-" if score[name] is None else f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))
-        rows.append((protocol, *rates))
+    rows = [
+        (protocol, *("-" if score[name] is None else f"{score[name]:.4f}" for name in ("precision", "recall", "f1")))
+        for protocol, score in found["protocols"].items()
+    ]
     among = f" among {counted(found['background'], 'other')}" if found["background"] else ""
     print_table(
         f"{counted(found['documents'], 'document')}{among}, mean of {counted(found['orders'], 'order')}",
@@ -155,17 +155,15 @@ class Score:
 
     precision: float
     recall: float
-    f1: float
 
     @classmethod
     def of(cls, right: float, found: float, wanted: float) -> "Score":
         """Return the score of ``right`` answers among those ``found``, out of those ``wanted``."""
-        return cls.from_rates(right / found if found else 1.0, right / wanted if wanted else 1.0)
+        return cls(right / found if found else 1.0, right / wanted if wanted else 1.0)
 
-    @classmethod
-    def from_rates(cls, precision: float, recall: float) -> "Score":
-        total = precision + recall
-        return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
+    @property
+    def f1(self) -> float:
+        return 2 * self.precision * self.recall / (self.precision + self.recall or 1.0)
 
 
 def mean_rates(scores: Sequence[Score]) -> dict[str, float]:
@@ -221,8 +219,8 @@ def b_cubed(clusters: Sequence[Hashable | None], predicted: Sequence[Hashable]) 
     labelled = [(name, cluster, count) for (name, cluster), count in together.items() if cluster is not None]
     documents = sum(count for _, _, count in labelled)
     if not documents:
-        return Score(1.0, 1.0, 1.0)
-    return Score.from_rates(
+        return Score(1.0, 1.0)
+    return Score(
         sum(count * count / found[name] for name, _, count in labelled) / documents,
         sum(count * count / true[cluster] for _, cluster, count in labelled) / documents,
     )

@@ -21,8 +21,6 @@ async def run(options: Options, values: Values) -> int:
         raise InputError(
             f"{options.story}: the window has no such story. `scrapy neardup watch --events` lists running ones"
         )
-    if options.undo:
-        print(f"Story {story.id} is no longer muted. Its events are raised again.")
-    else:
-        print(f"Story {story.id} is muted. No more events of it are raised.")
+    muted = "no longer muted. Its events are raised again" if options.undo else "muted. No more events of it are raised"
+    print(f"Story {story.id} is {muted}.")
     return 0

@@ -91,8 +91,6 @@ def run(options: Options, values: Values) -> int:
 
 async def _run(options: Options, values: Values) -> int:
     paths = (options.output, options.events, options.stories)
-    if paths.count(STDOUT) > 1:
-        raise InputError("-O, --events and --stories: only one of them can be standard output")
     refuse_overwriting(paths, [options.input])
     configured = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": options.store})
     is_alone = options.store == "memory://"

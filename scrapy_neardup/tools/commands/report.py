@@ -1,5 +1,6 @@
 """``scrapy neardup report``: write one page that shows what a crawl found."""
 
+import os
 import shutil
 import sys
 from contextlib import ExitStack
@@ -94,16 +95,16 @@ def run(options: Options, values: Values) -> int:
             [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
-        built = None
-        if options.digest:
-            data = build_digest(gathered, options.title, since, most_listed=options.most)
-        else:
-            built = build_report(gathered, options.title, since, most_listed=options.most)
-            data = built.html.encode("utf-8")
+        built = None if options.digest else build_report(gathered, options.title, since, most_listed=options.most)
+        data = (
+            built.html.encode("utf-8")
+            if built
+            else build_digest(gathered, options.title, since, most_listed=options.most)
+        )
     if output == STDOUT:
         sys.stdout.buffer.write(data)
     else:
-        output.write_bytes(data)
+        _write(output, data)
         if built is not None:
             _print(output, built, len(data))
     return int(bool(gathered.problems))
@@ -112,11 +113,11 @@ def run(options: Options, values: Values) -> int:
 def _since(given: str, zone: tzinfo) -> Period:
     try:
         time = datetime.fromisoformat(given.replace("Z", "+00:00"))
-    except ValueError as error:
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=zone)
+        return Period(f"since {time.astimezone(zone):%Y-%m-%d %H:%M}", time.timestamp())
+    except (ValueError, OverflowError) as error:  # the year may be 0 or 10000 in the zone
         raise InputError(f"--since {given}: give a time such as 2026-11-26T08:00") from error
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=zone)
-    return Period(f"since {time.astimezone(zone):%Y-%m-%d %H:%M}", time.timestamp())
 
 
 def _as_file(path: Path, stack: ExitStack) -> Path:
@@ -127,6 +128,19 @@ def _as_file(path: Path, stack: ExitStack) -> Path:
     with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
         shutil.copyfileobj(source, target)
     return copy
+
+
+def _write(output: Path, data: bytes) -> None:
+    """Write a page. If an old one cannot be replaced by a whole new one, as on a full disk, it stays."""
+    path = Path(os.path.realpath(output))
+    if path.is_file() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        with TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+            new = Path(folder, path.name)
+            new.write_bytes(data)
+            shutil.copymode(path, new)
+            new.replace(path)
+    else:  # a new file, a device, a pipe, or a file that cannot be replaced
+        output.write_bytes(data)
 
 
 def _print(output: Path, built: Built, size: int) -> None:

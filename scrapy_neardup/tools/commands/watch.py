@@ -130,7 +130,7 @@ def _drawn(view: Answer) -> Group:
     if view["warning"]:
         parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
-    for title, headings, rows in (
+    tables = (
         (
             "running events, items counted up to now",
             columns,
@@ -141,10 +141,8 @@ def _drawn(view: Answer) -> Group:
             ("items in 10 min", "in an hour", "headline"),
             [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]],
         ),
-    ):
-        if rows:
-            parts.append(table_of(title, headings, rows))
-    return Group(*parts)
+    )
+    return Group(*parts, *(table_of(*each) for each in tables if each[2]))
 
 
 async def _list_events(detector: NearDupDetector, options: Options) -> None:

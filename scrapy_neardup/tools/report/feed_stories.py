@@ -325,8 +325,7 @@ def _state(fact: Mapping[str, Any], first: Row) -> ToldFigure:
         f"{each.get('sources')} say {clean_line(each.get('value'), LONGEST_NAME)}"
         for each in objects_in(fact, "against")
     ]
-    papers = fact.get("sources")
-    known = papers if isinstance(papers, int) else 0
+    known = fact["sources"] if isinstance(fact.get("sources"), int) else 0
     return ToldFigure(label, [each for each in (old, new) if each], first, known, "; ".join(against))
 
 

@@ -163,8 +163,10 @@ def _by_source(rows: Sequence[Row], matches: Matches) -> list[tuple[str, int, in
         copied[source] += number
         mostly.setdefault(source, other)
     items = Counter(row.source for row in rows if row.source)
-    lines = [(name, number, copied[name], mostly.get(name, "")) for name, number in items.items()]
-    return sorted(lines, key=lambda line: (-line[2], -line[1]))
+    return sorted(
+        ((name, number, copied[name], mostly.get(name, "")) for name, number in items.items()),
+        key=lambda line: (-line[2], -line[1]),
+    )
 
 
 def inert_json(value: object) -> str:
@@ -185,11 +187,9 @@ def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: in
 
     Those with changed or dropped items come first, and then the others.
     """
-
-    def is_plain(story: FeedStory) -> bool:
-        return not any(row.verdict.status == "update" or row.is_drop for row in story.members)
-
-    ordered = sorted(stories, key=is_plain)
+    ordered = sorted(
+        stories, key=lambda story: not any(row.verdict.status == "update" or row.is_drop for row in story.members)
+    )
     # An item and its part of a story take about 500 bytes besides its longest texts.
     items = accumulate(len(story.members) for story in ordered)
     sizes = accumulate(

@@ -33,10 +33,6 @@ FERRY = (
 COMET = article("comet", 45)
 
 
-def approx(precision: float, recall: float, f1: float) -> Any:
-    return pytest.approx((precision, recall, f1))
-
-
 def numbers(score: Score) -> tuple[float, float, float]:
     return score.precision, score.recall, score.f1
 
@@ -48,23 +44,23 @@ PREDICTED = [0, 0, 2, 0, 4, 4]
 
 def test_the_measures_by_hand() -> None:
     # Found: 01, 03, 13, 45; right: 01. Wanted: 01, 02, 12, 34.
-    assert numbers(pairwise_score(CLUSTERS, PREDICTED)) == approx(1 / 4, 1 / 4, 1 / 4)
+    assert numbers(pairwise_score(CLUSTERS, PREDICTED)) == pytest.approx((1 / 4, 1 / 4, 1 / 4))
     # Purity: 2/3, 2/3, 1, 1/3, 1/2. Completeness: 2/3, 2/3, 1/3, 1/2, 1/2.
     precision, recall = (19 / 6) / 5, (8 / 3) / 5
     f1 = 2 * precision * recall / (precision + recall)
-    assert numbers(b_cubed(CLUSTERS, PREDICTED)) == approx(precision, recall, f1)
+    assert numbers(b_cubed(CLUSTERS, PREDICTED)) == pytest.approx((precision, recall, f1))
     # 1 right; 3 to the wrong cluster; 4 missed; 5 (background) linked to a labelled document; 2 right.
     score = online(CLUSTERS, [None, 0, 1, 0, None, 3])
-    assert numbers(score) == approx(2 / 4, 2 / 3, 4 / 7)
+    assert numbers(score) == pytest.approx((2 / 4, 2 / 3, 4 / 7))
 
 
 @given(st.lists(st.sampled_from("ABCDE"), max_size=30))
 def test_the_true_clusters_are_a_perfect_answer(clusters: list[str]) -> None:
     first: dict[str, int] = {}
     links = [None if first.setdefault(name, n) == n else first[name] for n, name in enumerate(clusters)]
-    assert pairwise_score(clusters, clusters) == Score(1, 1, 1)
-    assert numbers(b_cubed(clusters, clusters)) == approx(1, 1, 1)
-    assert online(clusters, links) == Score(1, 1, 1)
+    assert pairwise_score(clusters, clusters) == Score(1, 1)
+    assert numbers(b_cubed(clusters, clusters)) == pytest.approx((1, 1, 1))
+    assert online(clusters, links) == Score(1, 1)
 
 
 def page(number: int, text: str, reason: Any = None, site: str = "") -> RecordedPage:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import lines_of
 from newsdesk import text
 from scrapy_processes import neardup, start_scrapy
 
@@ -29,15 +30,11 @@ def rows(count: int = 6) -> list[dict[str, Any]]:
     ]
 
 
-def lines(rows: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with recorded documents and a window of three documents."""
     folder = tmp_path_factory.mktemp("manners")
-    (folder / "in.jsonl").write_text(lines(rows()), encoding="utf-8")
+    (folder / "in.jsonl").write_text(lines_of(rows()), encoding="utf-8")
     (folder / "empty.jsonl").touch()
     asyncio.run(_fill(f"sqlite:///{folder}/window.sqlite"))
     return folder
@@ -55,7 +52,7 @@ async def _fill(store: str) -> None:
 
 
 def test_a_replay_reads_and_writes_a_pipe(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "replay", "-", "-O", "-", "--json", answer=lines(rows()))
+    done = neardup(tmp_path, "replay", "-", "-O", "-", "--json", answer=lines_of(rows()))
     assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["original", "duplicate"] * 3
     assert json.loads(done.stderr)["documents"] == 6, "the summary does not mix with the verdicts"
     for nothing, status in ("", 0), ("root:x:0\n" * 26, 2):
@@ -63,13 +60,9 @@ def test_a_replay_reads_and_writes_a_pipe(tmp_path: Path) -> None:
         assert (done.returncode, len(done.stderr.splitlines())) == (status, 1)
 
 
-def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    return start_scrapy(folder, "neardup", *arguments, stdin=subprocess.PIPE)
-
-
 def test_a_closed_pipe_ends_a_replay_quietly(tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text(lines(rows(1500)), encoding="utf-8")
-    process = start(tmp_path, "replay", "in.jsonl", "-O", "-", "--workers", "1")
+    (tmp_path / "in.jsonl").write_text(lines_of(rows(1500)), encoding="utf-8")
+    process = start_scrapy(tmp_path, "neardup", "replay", "in.jsonl", "-O", "-", "--workers", "1")
     process.stdout.readline()
     process.stdout.close()
     said = process.stderr.read()
@@ -81,8 +74,10 @@ def test_a_closed_pipe_ends_a_replay_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
-    process = start(tmp_path, "replay", "-", "-O", "out.jsonl", "--workers", "1")
-    process.stdin.write(lines(rows(900)))  # some are judged; the rest never comes
+    process = start_scrapy(
+        tmp_path, "neardup", "replay", "-", "-O", "out.jsonl", "--workers", "1", stdin=subprocess.PIPE
+    )
+    process.stdin.write(lines_of(rows(900)))  # some are judged; the rest never comes
     process.stdin.flush()
     output = tmp_path / "out.jsonl"
     while not output.exists() or not output.stat().st_size:

@@ -273,11 +273,6 @@ def test_a_known_event_is_told_as_a_whole_and_only_its_update_is_new(tmp_path: P
     assert "9 dead, was 4 (not a new event). 3 papers; 1 reprints" in digest.stdout.replace("=\n", "")
 
 
-def test_a_wrong_since_is_named(tmp_path: Path) -> None:
-    write_lines(tmp_path / "first.jsonl", [item()])
-    assert "give a time such as" in neardup(tmp_path, "report", "first.jsonl", "--since", "noon").stderr
-
-
 # The digest
 
 

@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import json
+import os
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -62,9 +64,7 @@ def built(items: list[dict[str, Any]], folder: Path, **settings: Any) -> Built:
 
 
 def feed_of(items: list[dict[str, Any]], folder: Path, name: str = "items.jsonl") -> Path:
-    path = folder / name
-    write_lines(path, items)
-    return path
+    return write_lines(folder / name, items)
 
 
 def notes_of(page: Built) -> str:
@@ -278,6 +278,16 @@ def test_standard_input_and_output(tmp_path: Path) -> None:
     assert "<code>standard input</code>" in done.stdout
 
 
+def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    page = feed_of([item()], tmp_path).with_name("report.html")
+    page.touch(0o600)
+    limited = f"cd {tmp_path}; ulimit -f 1; {sys.executable} -B -m scrapy neardup report items.jsonl"
+    assert os.waitstatus_to_exitcode(os.system(limited)) == 2
+    assert (page.read_bytes(), len(os.listdir(tmp_path))) == (b"", 2)
+    assert neardup(tmp_path, "report", "items.jsonl").returncode == 0
+    assert (page.stat().st_size > 1024, page.stat().st_mode & 0o777) == (True, 0o600)
+
+
 def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) -> None:
     feed = feed_of([item(), item(1, "duplicate")], tmp_path)
     feed.write_bytes(feed.read_bytes()[:-20])
@@ -294,7 +304,11 @@ def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) ->
         (["missing.jsonl"], "missing.jsonl: cannot be read: No such file"),
         (["."], ".: cannot be read: Is a directory"),
         (["items.jsonl", "-o", "items.jsonl"], "items.jsonl: is the input"),
-        (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be opened"),
+        (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be read or written"),
+        (["items.jsonl", "-o", "/dev/full"], "No space left on device"),
+        (["items.jsonl", "--since", "noon"], "--since noon: give a time such as"),
+        (["items.jsonl", "--since", "0001-01-01T00:00+14:00"], "+14:00: give a time such as"),
+        (["items.jsonl", "--since", "9999-12-31T23:59-12:00"], "-12:00: give a time such as"),
         (["-", "--documents", "-"], "standard input can be read only once"),
     ],
 )
