@@ -326,7 +326,8 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         is_increment = adds and not kinds and not is_beside_other(kind, sentence.words[: each.first], cues)
         if (
             not is_part
-            and _is_told(sides, kind, sentence, cues, is_increment=is_increment)
+            and not _is_of_day(each, said, sentence, context, cues)
+            and _is_told(sides, cues)
             and _is_meant(kind, sentence, context, cues)
         ):
             yield Toll(
@@ -341,15 +342,24 @@ def _tolls_in(sentence: _Sentence, context: str, cues: Cues) -> Iterator[Toll]:
         kinds.add(kind)
 
 
-def _is_told(sides: Sequence[str], kind: int, sentence: _Sentence, cues: Cues, *, is_increment: bool) -> bool:
+def _is_told(sides: Sequence[str], cues: Cues) -> bool:
     """Decide whether a figure is told as news, by what is said around it."""
-    said = sides[-1]
-    # "5 deaths in the last 24 hours" are no total.
-    is_of_day = cues["of day"].search(sentence.folded) and not (is_increment or cues["total"].search(said))
-    if (is_of_day and kind < FigureKind.OTHER) or any(map(cues["not news"].search, sides)):
+    if any(map(cues["not news"].search, sides)):
         return False
+    said = sides[-1]
     # Words of another clause say nothing of it. To make the pattern that leaves them out takes long, so it comes last.
     return not cues["unsure"].search(said) or not cues["unsure"].search(cues["own"].sub(r"\1", said))
+
+
+def _is_of_day(each: Placed, said: str, sentence: _Sentence, context: str, cues: Cues) -> bool:
+    """Decide whether a figure is that of a day beside a total: "5 deaths in the last 24 hours".
+
+    In an epidemic it always is. The dead of a storm in a day may be all.
+    """
+    kinds = [other.figure.kind for other in sentence.placed]
+    has_total = kinds.count(each.figure.kind) > 1 or cues["disease"].search(context)
+    adds = each == sentence.placed[0] and is_more(sentence.words, each, cues)
+    return bool(has_total and cues["of day"].search(sentence.folded) and not (adds or cues["total"].search(said)))
 
 
 def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
