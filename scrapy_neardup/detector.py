@@ -257,8 +257,9 @@ class NearDupDetector:
                 checked = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                 self.timings.update(documents=len(group), microseconds=round(1e6 * (time.perf_counter() - start)))
                 self.breaker.succeeded()
-                judged = zip(documents, fingerprints, checked, strict=True)
-                verdicts = [await self._with_event(*each) for each in judged]
+                verdicts = [
+                    await self._with_event(*each) for each in zip(documents, fingerprints, checked, strict=True)
+                ]
         except StoreError as error:
             self.breaker.failed(error, len(group))
         except Exception as error:
@@ -377,5 +378,4 @@ def judge_of(settings: NearDupSettings) -> Judge:
         keep_sources=settings.keep_sources,
         keep_updates=settings.keep_updates,
     )
-    system = NEWS if preset.guarded else PUBLISHED
-    return Judge(policy, system, settings.owner_of, source_of)
+    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)

@@ -131,8 +131,7 @@ class NearDupSpiderMiddleware(Component):
                 page.encoding = declared_encoding(response)
                 if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
                     # Let Scrapy guess from the beginning of the page, which ends behind a tag: no character is cut.
-                    end = body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE
-                    beginning = response.replace(body=body[:end])
+                    beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
                     # Scrapy guesses when ``encoding`` is read, in some milliseconds.
                     page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
                 head = read_head(body[:SHORT_PAGE], page.encoding)

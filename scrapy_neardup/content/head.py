@@ -23,7 +23,8 @@ _PART = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
-_LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
+# Without the codes that ISO 639 has for no one language
+_LANGUAGE = re.compile(r"\s*(?!und|mul|zxx|mis)([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
 _LONGEST_SAID = 300  # characters of sections, or of a publisher
 
 
@@ -126,8 +127,7 @@ def _said(name: str, text: str) -> dict[str, str]:
 def language_code(tag: str) -> str:
     """Return the ISO 639 code at the beginning of a language tag such as "pt-BR" or "en_US", "" if there is none."""
     found = _LANGUAGE.match(tag[:40])
-    code = found[1].lower() if found else ""
-    return "" if code in ("und", "mul", "zxx", "mis") else code  # ISO 639 for no one language
+    return found[1].lower() if found else ""
 
 
 def _unescaped(text: str) -> str:

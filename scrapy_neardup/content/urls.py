@@ -148,8 +148,7 @@ class CanonicalUrls:
         if identity == own:
             return canonical
         shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
-        pages = self._pages.get(shared, set())
-        self._pages[shared] = pages
+        pages = self._pages[shared] = self._pages.get(shared, set())
         if len(pages) <= _MOST_PAGES:
             pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
         return canonical if len(pages) <= _MOST_PAGES else url
@@ -162,8 +161,7 @@ def own_url(given: str, url: str) -> str:
         parts = urlsplit(own)
     except ValueError:
         return ""
-    is_front = parts.path in ("", "/") and not parts.query
-    if not given or is_front or any(mark in own for mark in "{}<>"):
+    if not given or (parts.path in ("", "/") and not parts.query) or any(mark in own for mark in "{}<>"):
         return ""
     return own
 

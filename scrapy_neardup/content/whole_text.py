@@ -77,7 +77,9 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
     """
     headline = re.search(r"<[hH]1[\s>]", html)
     start = headline.start() if headline else 0
-    html = without_struck_text(html, start)
+    # What is struck out behind the headline is no longer said.
+    if _STRUCK_END.search(html, start) or html.find("line-through", start) >= 0:
+        html = html[:start] + _STRUCK.sub("", html[start:])
     text = extract(html)
     # Let the large first letter of a paragraph belong to its word: "N ine" becomes "Nine". Few paragraphs at the
     # beginning have one.
@@ -85,13 +87,6 @@ def whole_text(html: str, extract: Callable[[str], str]) -> str:
         if _is_split(cap, text, html):
             text = text[: cap.start(2)] + text[cap.end(2) :]
     return _with_lead(text, html, start) if headline else text
-
-
-def without_struck_text(html: str, start: int = 0) -> str:
-    """Return a page without the words that are struck out behind a place, because they are no longer said."""
-    if _STRUCK_END.search(html, start) or html.find("line-through", start) >= 0:
-        return html[:start] + _STRUCK.sub("", html[start:])
-    return html
 
 
 def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
@@ -127,8 +122,7 @@ def _with_lead(text: str, html: str, start: int) -> str:
         if block.tag not in _HEADINGS and count_words(block.text) < _LEAST_WORDS:
             continue
         key = _squeezed(fold(block.text))
-        is_known = key[:_PLACE] in known or key[-_PLACE:] in known
-        if block.tag == "h1" or not is_known:
+        if block.tag == "h1" or (key[:_PLACE] not in known and key[-_PLACE:] not in known):
             lost.append(block)
         elif _is_paragraph(block.text):
             # Put the lead before the line that begins with this paragraph.
@@ -192,8 +186,7 @@ def _is_part_of_lead(
     block: _Block, terms: frozenset[int], headline: frozenset[int], descriptions: Sequence[frozenset[int]]
 ) -> bool:
     """Decide whether a block is part of a lead: it says what headline or description say, or is marked as a lead."""
-    is_refused = _NO_LEAD.search(block.marks) or terms <= headline
-    if not headline or is_refused or count_words(block.text) < _LEAST_WORDS:
+    if not headline or terms <= headline or _NO_LEAD.search(block.marks) or count_words(block.text) < _LEAST_WORDS:
         return False
     if any(2 * len(terms & each) > len(terms) for each in descriptions):
         return True
@@ -224,8 +217,12 @@ def _blocks(html: str) -> Iterator[_Block]:
                 for each in (*element.iterancestors(), *element.iter())
                 for name in ("class", "id", "itemprop")
             ).lower()
-            linked = sum(len("".join(link.itertext())) for link in element.iter("a"))
-            yield _Block(text, str(element.tag), marks, linked)
+            yield _Block(
+                text,
+                str(element.tag),
+                marks,
+                linked=sum(len("".join(link.itertext())) for link in element.iter("a")),
+            )
 
 
 def _squeezed(text: str) -> str:

@@ -100,10 +100,9 @@ class Announcer(Component):
         for step, spent in {"extract": self.shared.extraction.timings, "check": self._detector.timings}.items():
             if spent["documents"]:
                 total = spent["microseconds"] / 1000
-                mean = total / spent["documents"]
-                figures = {"count": spent["documents"], "total": round(total, 1), "mean": round(mean, 3)}
-                for name, value in figures.items():
-                    self.set_stat(f"{step}/ms_{name}", value)
+                self.set_stat(f"{step}/ms_count", spent["documents"])
+                self.set_stat(f"{step}/ms_total", round(total, 1))
+                self.set_stat(f"{step}/ms_mean", round(total / spent["documents"], 3))
         for name, value in self.summary.stats():
             self.set_stat(name, value)
 

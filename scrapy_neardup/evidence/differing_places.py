@@ -104,8 +104,8 @@ class Place(NamedTuple):
     def has_another_sense(self) -> bool:
         """Return whether a small word changes what is said: an opposite, a bound, or "former"."""
         sides = (said_in([*side, *self.behind], "") for side in (self.gone, self.came))
-        is_opposite = self.size <= 2 and bool(differing(*sides))  # "before", "after"
-        return is_opposite or self.is_qualified or self.is_other_bound
+        # Opposites are two words, such as "before" and "after".
+        return (self.size <= 2 and bool(differing(*sides))) or self.is_qualified or self.is_other_bound
 
     def is_content(self, *, is_alone: bool) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out.
@@ -172,10 +172,11 @@ def dateline_of(text: str, language: str, small: Callable[[], Container[str]]) -
     ):
         return []
     words = tokens_of(found[0], language)
-    is_told = any(each.of == "fate" for each in said_in(words, "")) or any(
+    if any(each.of == "fate" for each in said_in(words, "")) or any(
         each.kind != "time" and (each.kind in FIRM or each.text in NO_PLACES or each.text in small()) for each in words
-    )
-    return [] if is_told else words
+    ):
+        return []
+    return words
 
 
 def filled_in(new: str, old: str) -> list[str]:
@@ -268,8 +269,9 @@ def _swap(
     sides = list(gone[:head]), list(came[:tail])
     if not is_of_two and CONJUNCTIONS.get(language, frozenset()).issuperset(between):
         sides = [], []
-    is_sure = is_only or _say_something_else(sides, between)
-    return Place(*sides, before=None, is_only=True) if is_sure else None
+    if is_only or _say_something_else(sides, between):
+        return Place(*sides, before=None, is_only=True)
+    return None
 
 
 def _say_something_else(sides: Sequence[Sequence[Token]], between: Sequence[str]) -> bool:
@@ -277,9 +279,9 @@ def _say_something_else(sides: Sequence[Sequence[Token]], between: Sequence[str]
 
     Around a verb the parts of a sentence may turn: "In May the road was shut", "The road was shut in May".
     """
-    if all(any(each.kind in (*FIRM, "name") for each in side) for side in sides):
-        return True
-    return len(between) >= SHORT and not any(side[0].text in FUNCTION_WORDS for side in sides if side)
+    return all(any(each.kind in (*FIRM, "name") for each in side) for side in sides) or (
+        len(between) >= SHORT and not any(side[0].text in FUNCTION_WORDS for side in sides if side)
+    )
 
 
 def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:

@@ -39,9 +39,12 @@ def find_lead(headline: str, text: str) -> str:
     if len(text) > _MOST_READ:
         del sentences[-1:]  # it is cut
     terms = terms_of(headline)
-    terms_of_lines = enumerate(map(terms_of, sentences))
     # The page may print the headline again: a line with so many of its terms is that.
-    repeats = (at for at, line in terms_of_lines if len(line & terms) >= 0.8 * max(1, len(line), len(terms)))
+    repeats = (
+        at
+        for at, line in enumerate(map(terms_of, sentences))
+        if len(line & terms) >= 0.8 * max(1, len(line), len(terms))
+    )
     first = next(repeats, -1) + 1
     leads = (
         sentence
@@ -82,8 +85,8 @@ def tells_headline(headline: str, sentence: str) -> bool:
     terms = terms_of(headline)
     figures = find_figures(headline)
     own_figures = find_figures(sentence) if figures else ()
-    shares_figure = not counted_figures(figures).isdisjoint(own_figures)
-    fewest = 2 if len(terms) > 3 and not shares_figure else 1  # a short headline has few names and terms
+    # A short headline has few names and terms.
+    fewest = 2 if len(terms) > 3 and counted_figures(figures).isdisjoint(own_figures) else 1
     is_told = (
         len(terms & terms_of(sentence)) >= fewest
         or len(_names_of(headline).intersection(find_names([sentence]))) >= fewest

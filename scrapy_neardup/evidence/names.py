@@ -155,8 +155,8 @@ def rarest_names(
     # A name in more documents tells no events apart, but eight may be the first reports of one.
     is_rare = counts <= max(8, weights.frequencies.documents // 64)
     is_unmet = (counts == 0) & caseless  # no other document has it: of a caseless text probably no name
-    order = np.lexsort((counts[is_rare], is_unmet[is_rare]))[:most]  # by the last key first
-    names = slots[is_rare].take(order).tolist()
+    # Sorted by the last key first
+    names = slots[is_rare].take(np.lexsort((counts[is_rare], is_unmet[is_rare]))[:most]).tolist()
     of_tolls = []
     for kind, value in islice(tolls, _MOST_TOLLS):
         if value >= _LARGEST_EXACT:
@@ -208,8 +208,7 @@ def names_beside(tolls: SharedTolls, a: bytes, b: bytes, *, lacks_capitals: bool
         return LEAST_COMMON_NAMES
     if lacks_capitals:
         return max(0, least - 1)
-    figures = {_slot(str(value)) for value in tolls_in(a).values()}
-    return least + len(figures.intersection(shared_terms(a, b)))
+    return least + len({_slot(str(value)) for value in tolls_in(a).values()}.intersection(shared_terms(a, b)))
 
 
 def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:

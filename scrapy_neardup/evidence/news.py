@@ -230,8 +230,7 @@ def _codes(language: str, *texts: str) -> list[list[int]]:
         _value,
         re.sub(thousands, lambda number: re.sub("[ .,]", "", number[0]), folded),
     )
-    lines = [line.lower() if line.isupper() else line for line in folded.split("\n")]
-    codes = map(term_codes, lines)
+    codes = (term_codes(line.lower() if line.isupper() else line) for line in folded.split("\n"))
     return [[code for code in each if code < NO_TERM and code % NAME not in _SMALL_WORDS] for each in codes]
 
 

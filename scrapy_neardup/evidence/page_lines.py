@@ -94,10 +94,6 @@ class BothTexts:
         )
 
     @cached_property
-    def new_title(self) -> frozenset[str]:
-        return frozenset(each.text for each in tokens_of(self._new.title, self.language))
-
-    @cached_property
     def has_few_bylines(self) -> bool:
         """Return False if many lines look like bylines: then the text is a list of names."""
         return sum(map(_may_be_byline, self._new.text.split("\n"))) <= 2
@@ -180,7 +176,7 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
     if (
         (known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens))
-        or known.new_title.issuperset(each.text for each in tokens)
+        or _texts_of_tokens(known.title, known.language).issuperset(each.text for each in tokens)
         or _is_teaser(text)
         or _is_frame(text.replace(known.title, ""), known.language)
     ):
@@ -192,11 +188,12 @@ def is_line_of_page(text: str, tokens: Sequence[Token], known: BothTexts) -> boo
 
 def may_be_of_page(aligned: Aligned) -> bool:
     """Return False for sentences of an article, which most are: then nobody has to look at their words."""
-    if aligned.words <= _SHORT_CREDIT or not aligned.text.endswith(SENTENCE_ENDS):
-        return True
-    if aligned.words <= _LONGEST_NOTICE and _has_notice(aligned.text):
-        return True
-    return not aligned.text.endswith(".") and _is_teaser(aligned.text)
+    return (
+        aligned.words <= _SHORT_CREDIT
+        or not aligned.text.endswith(SENTENCE_ENDS)
+        or (aligned.words <= _LONGEST_NOTICE and _has_notice(aligned.text))
+        or (not aligned.text.endswith(".") and _is_teaser(aligned.text))
+    )
 
 
 @lru_cache(256)  # a sentence is compared up to three times with each text
@@ -228,10 +225,9 @@ def _tells(part: str, capitals: set[str], language: str, is_credit: bool) -> boo
     is_news = any(each.kind in FIRM or each.text in NO_PLACES or meaning_of(each.text) for each in words)
     has_notice = "\u00a7" in part
     are_names = is_credit or has_notice or ("\u00b6" not in part and capitals.issuperset(each.text for each in tokens))
-    is_counted = has_notice and any(each.kind == "number" for each in tokens)
     return (
         is_news
-        or is_counted
+        or (has_notice and any(each.kind == "number" for each in tokens))
         or others > (2 if has_notice else is_credit)
         or len(words) - others > _LONGEST_NAME * are_names
     )

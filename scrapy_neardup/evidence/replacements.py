@@ -59,8 +59,7 @@ def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Diff
 
     Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
-    pairs = zip(place.gone, place.came, strict=True) if place.is_swap else ()
-    for old, new in pairs:
+    for old, new in zip(place.gone, place.came, strict=True) if place.is_swap else ():
         if _OTHER_LETTER.fullmatch(f"{old.text} {new.text}"):
             return [Difference("code", old.printed, new.printed)], 0
     shorter, longer = sorted((place.gone, place.came), key=len)
@@ -99,8 +98,7 @@ def _other_words(gone: Sequence[Token], came: Sequence[Token], has: Has, *, may_
     """
     olds, news = ([each for each in _of_kind(side, "name", "word") if each.says] for side in (gone, came))
     names_old, names_new = (_of_kind(side, "name") for side in (olds, news))
-    is_other = (names_old and not may_be_known) or not all(map(has, names_new))
-    if names_new and is_other:
+    if names_new and ((names_old and not may_be_known) or not all(map(has, names_new))):
         return Difference("name", printed_words(names_old or olds), printed_words(names_new))
     if olds and news and "fate" in differing(said_in(olds, ""), said_in(news, "")):  # "injured" in the place of "dead"
         return Difference("word", printed_words(olds), printed_words(news))

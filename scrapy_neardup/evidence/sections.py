@@ -31,5 +31,4 @@ def section_of(url: str, said: str = "") -> str:
         if len(words) == 2:  # "World politics", "Sports News"
             names += words
     names += [*parts[3:-1][:3], host]
-    folded = (fold(each).casefold() for each in names)
-    return next((_TOPICS[name] for name in folded if name in _TOPICS), "")
+    return next((_TOPICS[name] for name in (fold(each).casefold() for each in names) if name in _TOPICS), "")

@@ -176,8 +176,8 @@ def is_other_value(old: Value, new: Value) -> bool:
     is_bounded = old.is_bounded != new.is_bounded or (old.is_bounded and new.figure.kind not in HARMED)
     before, after = map(Decimal, values)
     is_vaguer = new.is_bounded and 100 < Decimal("0.9") * before < after < before  # "315", "more than 300"
-    digits = 1 if is_vaguer else 2
-    is_rounded = (is_bounded or is_vaguer) and _is_rounded(before, after, digits)  # "136", "over 130"
+    # "136", "over 130"
+    is_rounded = (is_bounded or is_vaguer) and _is_rounded(before, after, digits=1 if is_vaguer else 2)
     return not is_rounded and not are_equal(old.figure, new.figure)
 
 

@@ -175,9 +175,8 @@ class SourceBoilerplate:
         known_lines = lines & known.lines.keys()
         for line in sorted(known_lines):
             known.lines[line] = known.lines[line]  # set again, so it is one of the newest
-        # Those with the lowest keys, so two documents keep the same lines.
-        kept = array("I", sorted(lines - known_lines)[:24])
-        document = SourceDocument(page, article, terms, kept)
+        # With the lines of the lowest keys, so two documents keep the same lines.
+        document = SourceDocument(page, article, terms, array("I", sorted(lines - known_lines)[:24]))
         if page not in known.documents:
             self._pending_of(source)[1].append(document.pack())
             self.pending += 1

@@ -228,10 +228,9 @@ class Batch(Part):
         """
         for key in new.candidates:
             record = self.records.get(key)
-            if record is None:
+            # A candidate that is paired may have changed since.
+            if record is None or (key in new.pairs and ((known := new.pairs[key]) is None or known.old is record)):
                 continue
-            if key in new.pairs and ((known := new.pairs[key]) is None or known.old is record):
-                continue  # it is paired, and has not changed since
             kept = kept_by(key, record, self.records.get)
             pair = Pair(
                 key,

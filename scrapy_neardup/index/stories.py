@@ -223,8 +223,7 @@ class JoinedStories(Part):
             for key in {bytes.fromhex(each.story) for each in joins}
             if isinstance(story := self._read.get(key), StoredStory) and not story.counters.joined
         ]
-        wanted = {each.text_at for each in begun if each} - self._texts.keys()
-        self._texts |= await self.partition.texts(client, wanted)
+        self._texts |= await self.partition.texts(client, {each.text_at for each in begun if each} - self._texts.keys())
 
     def _missing(self, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
         """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""

@@ -83,9 +83,11 @@ class Selection:
 
     def takes(self, record: Record) -> bool:
         """Return whether a document is of the source, also if this is the platform of several, or of the page."""
-        if self.source_hash == record.source_hash or self.url_hash == record.url_hash:
-            return True
-        return bool(self.source and any(record.source_hash)) and self.is_named(record.url.decode("utf-8", "replace"))
+        return (
+            self.source_hash == record.source_hash
+            or self.url_hash == record.url_hash
+            or (self.source != "" and any(record.source_hash) and self.is_named(record.url.decode("utf-8", "replace")))
+        )
 
     def takes_member(self, key: bytes, packed: bytes) -> bool:
         """Return whether a field of a story is a member of the source or page. Return False if it is damaged."""

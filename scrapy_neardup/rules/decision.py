@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, Verdict
+from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Status, Verdict
 from scrapy_neardup.evidence.edits import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
@@ -219,8 +219,7 @@ def _changed_version(best: Match, versions: Sequence[Match]) -> Match | None:
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:
     """Return the verdict on a document without a match, or with one that does not count."""
     if new.is_boilerplate or new.is_too_short:
-        reason: Reason = "boilerplate" if new.is_boilerplate else "too-short"
-        return Verdict("unchecked", reason=reason, id=document.id)
+        return Verdict("unchecked", reason="boilerplate" if new.is_boilerplate else "too-short", id=document.id)
     return Verdict("original", story=story or document.id, id=document.id)
 
 

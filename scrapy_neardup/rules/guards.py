@@ -139,9 +139,11 @@ def unread_text(pair: Pair) -> Finding | None:
 
     An equal text of another source that was no exact copy itself may have had lines that only its site repeats.
     """
-    if (pair.same_content and pair.is_kept_whole) or not pair.policy.keep_updates:
-        return None
-    if pair.kept_comparison and pair.new_text and not pair.new_text.is_cut:
+    if (
+        (pair.same_content and pair.is_kept_whole)
+        or not pair.policy.keep_updates
+        or (pair.kept_comparison and pair.new_text and not pair.new_text.is_cut)
+    ):
         return None
     return Finding(True, ("kept: the text of its match is not there to compare, or its own is too long",))
 

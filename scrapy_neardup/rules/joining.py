@@ -79,8 +79,7 @@ def join_of(
         return replace(first, counted_at=match.pair.old.counted_at, has_many_figures=has_many)
 
     # Only the first document of a story has its url and title in the match.
-    is_first = match.original == match.story
-    url, title = (match.original_url, match.original_title) if is_first else ("", "")
+    url, title = (match.original_url, match.original_title) if match.original == match.story else ("", "")
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
@@ -122,9 +121,11 @@ def _are_editions(document: Document, match: Match, verdict: Verdict, source_of:
     path, so only a copy that says nothing else has its owner by it.
     """
     path, path_of_original = (url.split("?")[0].split("/")[3:] for url in (document.link, match.original_url))
-    if verdict.status == "duplicate" and path == path_of_original and _NUMBER.search("/".join(path)):
-        return True
-    return document.source.partition(".")[0] == source_of(match.original_url).partition(".")[0]
+    return (
+        document.source.partition(".")[0] == source_of(match.original_url).partition(".")[0]
+        # At one path, with a number
+        or (verdict.status == "duplicate" and path == path_of_original and bool(_NUMBER.search("/".join(path))))
+    )
 
 
 def _own_sentences(document: Document, match: Match, page: Match | None) -> tuple[str, ...]:
@@ -165,10 +166,13 @@ def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
     if match.pair.is_seen and match.pair.same_page:
         return False
-    if not match.related or match.topic_score > 0 or match.original == match.story:
-        return True
-    # Each step from one similar text to the next loses likeness.
-    return topic_cosine(match.pair.new.topic, first_topic(match.pair.old)) >= FIRST_COSINE_IF_STRONG
+    return (
+        not match.related
+        or match.topic_score > 0
+        or match.original == match.story
+        # Each step from one similar text to the next loses likeness.
+        or topic_cosine(match.pair.new.topic, first_topic(match.pair.old)) >= FIRST_COSINE_IF_STRONG
+    )
 
 
 def _shared(match: Match, document: Document) -> tuple[str, ...]:
@@ -273,9 +277,9 @@ def _tell_one_toll(match: Pair, other: Pair) -> bool:
     tolls = (match.tolls, other.tolls)
     if not (any(match.tolls) and any(other.tolls) and (match.two_languages or other.two_languages)):
         return False
-    if max(shared.bits for shared in tolls) >= TOLLS_OF_ONE_EVENT:
-        return True
-    return all(shared.equal for shared in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
+    return max(shared.bits for shared in tolls) >= TOLLS_OF_ONE_EVENT or (
+        all(shared.equal for shared in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
+    )
 
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:

@@ -261,8 +261,9 @@ class Pair:
     @property
     def least_terms(self) -> int:
         """Return how many terms two topics must share: fewer if vectors tell the rest, in one language."""
-        has_vectors = bool(self.new.vector and self.old.vector)
-        return LEAST_TERMS_WITH_VECTORS if has_vectors and not self.two_languages else LEAST_SHARED_TERMS
+        if self.new.vector and self.old.vector and not self.two_languages:
+            return LEAST_TERMS_WITH_VECTORS
+        return LEAST_SHARED_TERMS
 
     @property
     def least_names(self) -> int:

@@ -68,10 +68,14 @@ def compare(pair: Pair, system: System) -> Match:
 
 def may_be_news(pair: Pair) -> bool:
     """Decide whether it is worth while to ask the guards: four of five candidates share two or three rare terms."""
-    new, old = pair.new, pair.old
-    if pair.same_text or pair.same_url or pair.same_number or share_terms(new.topic, old.topic, pair.least_terms):
-        return True
-    return (pair.two_languages and share_terms(new.names, old.names, pair.least_names)) or pair.are_alike
+    return (
+        pair.same_text
+        or pair.same_url
+        or pair.same_number
+        or share_terms(pair.new.topic, pair.old.topic, pair.least_terms)
+        or (pair.two_languages and share_terms(pair.new.names, pair.old.names, pair.least_names))
+        or pair.are_alike
+    )
 
 
 NEWS = System(

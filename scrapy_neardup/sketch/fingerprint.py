@@ -104,8 +104,9 @@ class Sketcher(TextSketcher):
             names, name_keys = rarest_names(of_title + sketch.names, self.topics, caseless=caseless, tolls=tolls)
         # One spelling for what a reader cannot tell apart; and signs and accents, which are no tokens: "$3" and "£3"
         # would be equal.
-        signs = *signs_of(document.text), *accents_of(document.text)
-        words = " ".join([*fold(document.title).casefold().split(), *signs])
+        words = " ".join(
+            [*fold(document.title).casefold().split(), *signs_of(document.text), *accents_of(document.text)]
+        )
         language = packed_language(document.language)
         vector = self.vector_means.centred(document.vector, language, origin.source_hash)
         return Fingerprint(

@@ -103,8 +103,7 @@ class Body:
 
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""
-        whole = self.kept.keys[self.kept.words >= _LEAST_WORDS]
-        return tuple(list(dict.fromkeys(whole.tolist()))[:most])
+        return tuple(list(dict.fromkeys(self.kept.keys[self.kept.words >= _LEAST_WORDS].tolist()))[:most])
 
     def lead(self, words: int) -> list[str]:
         """Return the first lines that are kept, until they have ``words`` words."""

@@ -112,5 +112,4 @@ def _numbers(text: str) -> set[str]:
 
 
 def _digits(text: str) -> set[str]:
-    numbers = re.findall("[0-9]+(?:[.,][0-9]+)*", text)
-    return {re.sub("[.,](?=[0-9]{3}(?![0-9]))", "", number) for number in numbers}
+    return {re.sub("[.,](?=[0-9]{3}(?![0-9]))", "", number) for number in re.findall("[0-9]+(?:[.,][0-9]+)*", text)}

@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_neardup import NearDupDetector
 from scrapy_neardup.content.extractors import extract_with_resiliparse, extract_with_trafilatura
-from scrapy_neardup.content.whole_text import whole_text, without_struck_text
+from scrapy_neardup.content.whole_text import whole_text
 
 pytestmark = pytest.mark.versions
 
@@ -176,7 +176,7 @@ def test_what_is_struck_out_is_not_said(extract: Extract, form: str) -> None:
     "html", ["<s>Four died.<p>Nine died.", "<section>Nine</section>", "<span>a</span>", "<s></s>" * 9 + "<svg>s</svg>"]
 )
 def test_nothing_else_is_taken_for_struck_out(html: str) -> None:
-    assert without_struck_text(html) == html.replace("<s></s>", "")
+    assert whole_text(html, str) == html.replace("<s></s>", "")
 
 
 CAPS = {

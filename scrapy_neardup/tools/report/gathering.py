@@ -220,8 +220,7 @@ def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {clean_name(report.get("story")): report for report in sorted(reports, key=time_of)}
-    for key, report in newest.items():
+    for key, report in {clean_name(each.get("story")): each for each in sorted(reports, key=time_of)}.items():
         figures = defaultdict(list)
         for change in objects_in(report, "figures"):
             if change.get("old"):  # else it is the first state, which changes nothing

@@ -55,14 +55,14 @@ def news_of(period: Period, all_stories: Collection[FeedStory], matches: Matches
     Those that mean most to people come first, then the newest.
     """
     stories = sorted((story for story in all_stories if story.size), key=lambda story: -story.size)
-    members = (row for story in all_stories for row in story.members)
-    found = [row for row in members if period.has(row) and not row.is_reported]
+    found = [row for story in all_stories for row in story.members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
     figures = {story: told_figures(story, matches) for story in stories}
     others = [story for story in several if not any(map(period.has, story.signals))]
-    begun = filter(lambda story: story.is_begun, others[_MOST_LISTED:])
-    newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
+    newest = sorted(
+        (story for story in others[_MOST_LISTED:] if story.is_begun), key=lambda story: -(story.coverage[0].time or 0)
+    )[:_MOST_LISTED]
     return {
         "period": period,
         "rows": rows,  # without pages that came again unchanged, and items that only an event names

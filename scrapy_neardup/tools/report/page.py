@@ -191,8 +191,7 @@ def build_digest(
 
 
 def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
-    rows = (row for row in story.told[::-1][:20] if row.number in texts)
-    leads = (find_lead(row.title, texts[row.number]) for row in rows)
+    leads = (find_lead(row.title, texts[row.number]) for row in story.told[::-1][:20] if row.number in texts)
     return story.lead or next((each for each in leads if tells_headline(story.headline, each)), "")
 
 
