@@ -225,7 +225,7 @@ def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: 
     """
     supporters = fact.supporters[:_MOST_SOURCES_LISTED]
     places = ", ".join(_place(member, now, zone) for member in supporters)
-    more = f" and {fact.papers - len(supporters)} more" if fact.papers > len(supporters) else ""
+    more = f" and {fact.papers - len(supporters)} more" * (fact.papers > len(supporters))
     sources = f"{_NUMBERS.get(fact.papers, str(fact.papers))} source{'s' * (fact.papers != 1)}"
     listed = f", {places} {datetime.fromtimestamp(now, zone):%Z}{more}" if places else ""
     others = "".join(f"; {count} say {value}" for value, count in fact.against.items())
@@ -332,7 +332,7 @@ def _that_fit(facts: Sequence[str]) -> Sequence[str]:
 
 
 def _other_facts(facts: Sequence[str]) -> str:
-    return f"Also: {'; '.join(_line(each, 200) for each in facts[:_MOST_FACTS])}" if facts else ""
+    return f"Also: {'; '.join(_line(each, 200) for each in facts[:_MOST_FACTS])}" * bool(facts)
 
 
 def _tells_death(headline: str) -> bool:

@@ -345,7 +345,7 @@ def _wanted(language: str, source: str) -> tuple[str, set[str]]:
     code = language_code(language)
     if language and len(code) != 2:
         raise InputError(f"{language[:80]!r} is no language: give a code of two letters, such as en")
-    return code, {unquote(source).casefold(), source_of(source if "://" in source else f"https://{source}")} - {""}
+    return code, {unquote(source).casefold(), source_of(f"https://{source.rpartition('://')[2]}")} - {""}
 
 
 def is_document_id(name: str) -> bool:
