@@ -45,7 +45,7 @@ class Addon:
         # other spider middlewares change an item before this one sees it.
         for name, component, order in (
             ("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10),
-            ("ITEM_PIPELINES", CapturePipeline, 1),
+            ("ITEM_PIPELINES", CapturePipeline, -10_000),  # before those that return new items
             ("ITEM_PIPELINES", NearDupPipeline, 300),
             ("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1),
         ):

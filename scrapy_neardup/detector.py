@@ -144,7 +144,7 @@ class NearDupDetector:
                 await self.knowledge.exchange(everything=True, least=1)
         finally:
             try:
-                if self.delivery is not None and self._is_open:
+                if self.delivery is not None:
                     await self.delivery.end()
             finally:
                 await self.index.close()
@@ -378,4 +378,5 @@ def judge_of(settings: NearDupSettings) -> Judge:
         keep_sources=settings.keep_sources,
         keep_updates=settings.keep_updates,
     )
-    return Judge(policy, NEWS if preset.guarded else PUBLISHED, settings.owner_of, source_of)
+    system = NEWS if preset.guarded else PUBLISHED
+    return Judge(policy, system, settings.owner_of, source_of)

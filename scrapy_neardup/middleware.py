@@ -16,7 +16,7 @@ from scrapy_neardup.crawl.component import Component, adapter_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page, Place
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.settings.values import name_of, text_of
+from scrapy_neardup.settings.values import text_of, url_of
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class NearDupSpiderMiddleware(Component):
                 )
             adapter = adapter_of(item)
             text = text_of(adapter, self.settings.item_fields["text"])
-            url = name_of(adapter, self.settings.item_fields["url"])
+            url = url_of(adapter, self.settings.item_fields["url"])
             # The first item needs the head of the page. The first one without a text of its own needs the text too.
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):

@@ -20,7 +20,7 @@ from scrapy_neardup.document import HOUR, Document, Verdict
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
-from scrapy_neardup.settings.values import name_of, text_of
+from scrapy_neardup.settings.values import name_of, text_of, url_of
 from scrapy_neardup.text.display import counted, one_line, without_password
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class NearDupPipeline(Component):
             verdict = await self._verdict_on(adapter, context)
         finally:
             self._under_way -= 1
-        url = context.page.absolute(name_of(adapter, self.settings.item_fields["url"]))
+        url = context.page.absolute(url_of(adapter, self.settings.item_fields["url"]))
         await self.announcer.tell(
             item, verdict, text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title, url
         )
@@ -236,7 +236,7 @@ class NearDupPipeline(Component):
         """
         page = context.page
         try:
-            is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
+            is_of_page = page.is_named_by(url_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = PendingDocument(document, None, self.fates.finish)
@@ -262,9 +262,10 @@ class NearDupPipeline(Component):
 
     def _document(self, adapter: "ItemAdapter", text: str, page: Page, *, is_of_page: bool) -> Document:
         fields = self.settings.item_fields
-        # Only the first text of a page is the text of the page: a second text is not a new version of the first.
-        is_page = is_of_page and page.claim_url()
-        url = page.absolute(name_of(adapter, fields["url"]))
+        url = page.absolute(url_of(adapter, fields["url"]))
+        # Only the first text of a page is the text of the page: a second text is not a new version of the first. The
+        # entries of a ticker link to places of their page.
+        is_page = is_of_page and (url == page.url or "#" not in url or text == page.text) and page.claim_url()
         head = page.head if is_of_page else PageHead()
         canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page

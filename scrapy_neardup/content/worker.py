@@ -216,7 +216,13 @@ class WorkerProcess:
             # A large buffer: most answers then take one read, and each read releases the interpreter lock.
             # A session of its own: Ctrl-C is for the crawl, which ends its workers when it has their pages.
             self._process = subprocess.Popen(
-                [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(self._options)],
+                [
+                    sys.executable,
+                    "-c",
+                    COMMAND,
+                    json.dumps([each for each in sys.path if isinstance(each, str)]),
+                    json.dumps(self._options),
+                ],
                 bufsize=1 << 16,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -192,7 +192,7 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
 
 def _scheme(uri: str) -> str:
     """Return the scheme as Scrapy's feed exports read it: empty for a path, also for a Windows path with its drive."""
-    return "" if PureWindowsPath(uri).drive else urlsplit(uri).scheme
+    return "" if PureWindowsPath(uri).drive else urlsplit(uri.partition("//")[0]).scheme
 
 
 def _json_value(value: object) -> Any:

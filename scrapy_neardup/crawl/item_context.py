@@ -109,6 +109,7 @@ class PendingDocument:
         self._place = place
         self._finish = finish
         self.items = 0  # in the pipelines
+        self._is_finished = False
 
     async def item_left(self) -> None:
         self.items -= 1
@@ -116,7 +117,8 @@ class PendingDocument:
 
     async def finish_if_over(self) -> None:
         """Finish if no item of the document is on its way, and its page yields no more."""
-        if not self.items and (self._place is None or self._place.is_over):
+        if not self._is_finished and not self.items and (self._place is None or self._place.is_over):
+            self._is_finished = True
             await self._finish(self)
 
 

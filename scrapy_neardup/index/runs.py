@@ -173,7 +173,7 @@ class Runs(Part):
         The records of withdrawn documents stay, for they name what was alike. Return True, so that ``Breaker.ask``
         returns something else if the store fails.
         """
-        calls = [self._record_of(bytes.fromhex(document)) for document in documents]
+        calls = [self._record_of(bytes.fromhex(document)) for document in dict.fromkeys(documents)]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(cast("bytes", packed or b""))
@@ -241,9 +241,10 @@ class Run:
 
     async def begin(self) -> None:
         """Register documents as those of this run from now on, and find out which other runs live."""
-        self._runs.partition.run = secrets.randbelow(LARGEST_RUN) + 1
+        if self._beating is None:  # else an earlier try has begun, and the store failed then
+            self._runs.partition.run = secrets.randbelow(LARGEST_RUN) + 1
+            self._beating = asyncio.create_task(self._beat())
         await self._tell_of_run()
-        self._beating = asyncio.create_task(self._beat())
         for _ in range(round(PATIENCE_SECONDS / _PAUSE)):
             if not await self._breaker.ask(self._runs.waits_for_others()):
                 break
@@ -318,6 +319,8 @@ class Run:
 
     async def end(self) -> None:
         """Tell the store which documents are delivered, and that the run is over. Other documents do not count."""
+        if self._beating is None:
+            return
         self._is_over = True
         if self._report is not None:
             await asyncio.wait([self._report], timeout=_END_SECONDS)

@@ -46,9 +46,10 @@ ARTICLE_FIELDS = {"text": "articleBody", "title": "headline", "language": "inLan
 
 def text_of(item: Mapping[str, Any], field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
-    value = item.get(field or "")
-    if value is None and field in ARTICLE_FIELDS and "articleBody" in item:
-        value = item.get(ARTICLE_FIELDS[field])
+    values = {**item}  # those that are set: to ask for another one may raise, or add it to the item
+    value = values.get(field or "")
+    if value is None and field in ARTICLE_FIELDS and "articleBody" in values:
+        value = values.get(ARTICLE_FIELDS[field])
     if isinstance(value, list | tuple):  # item loaders without output processors leave a list
         value = "\n".join(part[:MOST_CHARACTERS] for part in value[:10_000] if isinstance(part, str))
     if not isinstance(value, str):
@@ -60,6 +61,14 @@ def text_of(item: Mapping[str, Any], field: str | None) -> str:
 def name_of(item: Mapping[str, Any], field: str | None) -> str:
     """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
     return text_of(item, field).strip().partition("\n")[0]
+
+
+def url_of(item: Mapping[str, Any], field: str | None) -> str:
+    """Return the url in an item's field, also if it is bytes or an object with a host, such as those of pydantic."""
+    value = {**item}.get(field or "")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value) if hasattr(value, "host") else name_of(item, field)
 
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}

@@ -327,8 +327,7 @@ def _facts_told(report: Mapping[str, Any], level: str) -> tuple[list[str], list[
 
 def _that_fit(facts: Sequence[str]) -> Sequence[str]:
     """Return the first facts, as many as fit into a title, but at least one. The body tells the others."""
-    ends = accumulate(len(each) + 2 for each in facts)
-    return facts[: sum(end <= _LONGEST_NEWS + 2 for end in ends) or 1]
+    return facts[: sum(end <= _LONGEST_NEWS + 2 for end in accumulate(len(each) + 2 for each in facts)) or 1]
 
 
 def _other_facts(facts: Sequence[str]) -> str:

@@ -134,7 +134,10 @@ WRONG = {
 }
 
 
-async def test_what_goes_wrong_costs_its_page_alone(processes: Callable[..., ExtractionProcesses]) -> None:
+async def test_what_goes_wrong_costs_its_page_alone(
+    processes: Callable[..., ExtractionProcesses], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("nowhere")])  # Python passes over it
     pool = processes(timeout=2)
     pages = [page for name in WRONG for page in (("text", of("good")), ("text", of(name)))] + [("text", of("good"))]
     answers = await asyncio.gather(*(pool.extract(*page) for page in pages), return_exceptions=True)

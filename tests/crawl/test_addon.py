@@ -23,7 +23,7 @@ OURS = {
     "CONCURRENT_ITEMS": ITEMS_AT_ONCE,
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
-    "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
+    "ITEM_PIPELINES": {CapturePipeline: -10_000, NearDupPipeline: 300},
 }
 
 

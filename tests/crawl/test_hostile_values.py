@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,18 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
+from news_site import article
 from projects import HAS_REACTORLESS
+from pydantic import AnyUrl
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup import NearDupDetector
-from scrapy_neardup.document import STATUSES, Verdict
+from scrapy_neardup.document import STATUSES, TAGS, Verdict
 from scrapy_neardup.middleware import NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
+from scrapy_neardup.settings.values import url_of
 
 PROSE = (
     "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt when it met a crane. " * 6
@@ -161,6 +165,35 @@ def test_an_item_passes_with_each_hard_value(crawling: Crawling, field: str) -> 
     assert [item["neardup_status"] in STATUSES for item in passed] == [True] * len(items)
     assert "neardup/errors" not in crawling.stats
     assert "neardup/store/errors" not in crawling.stats
+
+
+@dataclass
+class Unset:
+    url: str
+    title: str = field(init=False)
+
+
+@needs_no_reactor
+def test_an_item_is_asked_only_for_fields_that_it_has(crawling: Crawling) -> None:
+    made, unset = crawling.items(response_of(PROSE.encode()), [defaultdict(list, link="x"), Unset("http://a.com/page")])
+    assert {*made} - {*TAGS} == {"link"}
+    assert not hasattr(unset, "title")
+    assert "neardup/errors" not in crawling.stats
+
+
+@needs_no_reactor
+def test_entries_that_link_to_places_of_their_page_are_no_versions_of_it(crawling: Crawling) -> None:
+    visits = [
+        [{"url": f"http://a.com/page#{name}", "title": name, "text": article(name)} for name in names]
+        for names in ("ab", "cab")
+    ]
+    told = [[each["neardup_status"] for each in crawling.items(response_of(), items)] for items in visits]
+    assert told == [["original"] * 2, ["original", "duplicate", "duplicate"]]
+
+
+def test_a_url_may_be_bytes_or_an_object_with_a_host() -> None:
+    given = [b"http://a.com/1", AnyUrl("http://a.com/1"), "http://a.com/1", 1]
+    assert [url_of({"url": each}, "url") for each in given] == ["http://a.com/1"] * 3 + [""]
 
 
 @needs_no_reactor

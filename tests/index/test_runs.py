@@ -186,6 +186,23 @@ def page_of(crawl: NearDupDetector, source: str) -> Document:
     return crawl.document(text("a"), url=f"https://{source}.example/a")
 
 
+async def test_a_document_that_is_delivered_twice_does_not_hold_up_the_others(
+    crawl: Callable[[], NearDupDetector],
+) -> None:
+    """And a run that begins again beats once."""
+    for status in ("original", "duplicate"):
+        detector = crawl()
+        await detector.open()
+        assert detector.delivery is not None
+        await detector.delivery.begin()
+        verdict = await detector.check(page_of(detector, "a"))
+        detector.delivery.deliver([verdict.id] * 2)
+        assert verdict.status == status
+        assert sum("_beat" in repr(each) for each in asyncio.all_tasks()) == 1
+        await detector.close()
+    assert not any("_beat" in repr(each) for each in asyncio.all_tasks())
+
+
 @pytest.mark.parametrize("is_over", [True, False])
 async def test_what_is_dropped_is_delivered_with_its_match(crawl: Callable[[], NearDupDetector], is_over: bool) -> None:
     """By its own crawl or by another one, which may deliver it before or after the crawl of the copy has ended."""

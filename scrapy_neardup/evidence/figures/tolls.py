@@ -356,10 +356,13 @@ def _is_of_day(each: Placed, said: str, sentence: _Sentence, context: str, cues:
 
     In an epidemic it always is. The dead of a storm in a day may be all.
     """
-    kinds = [other.figure.kind for other in sentence.placed]
-    has_total = kinds.count(each.figure.kind) > 1 or cues["disease"].search(context)
+    has_others = sum(other.figure.kind == each.figure.kind for other in sentence.placed) > 1
     adds = each == sentence.placed[0] and is_more(sentence.words, each, cues)
-    return bool(has_total and cues["of day"].search(sentence.folded) and not (adds or cues["total"].search(said)))
+    return (
+        (has_others or cues["disease"].search(context) is not None)
+        and cues["of day"].search(sentence.folded) is not None
+        and not (adds or cues["total"].search(said))
+    )
 
 
 def _kind_of(sentence: _Sentence, each: Placed, start: Placed | None, said: str, cues: Cues) -> int | None:
