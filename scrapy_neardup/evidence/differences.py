@@ -296,7 +296,7 @@ def _compared(
     new = tokens_of(aligned.text, known.language, known.names)
     if is_asked and (
         is_line_of_page(aligned.text, new, known)
-        or (number <= HEAD and len(dateline_of(aligned.text, known.language, lambda: known.small_words)) == len(new))
+        or (number <= HEAD and len(dateline_of(aligned.text, known.language, lambda: known.printed_words)) == len(new))
     ):
         return Sentence(aligned.text, "", 0, 0)
     if aligned.partner:
@@ -340,7 +340,7 @@ def _partners(
     counts_alone = is_alone and not (is_title and _says_same(places, equal / longest, known))
     held = equal
     if may_have_dateline and has_dateline(
-        places, aligned.text, aligned.partner, known.language, lambda: known.small_words
+        places, aligned.text, aligned.partner, known.language, lambda: known.printed_words
     ):
         held += len(places.pop(0).came)
     gone, came = _count_numbers(places)

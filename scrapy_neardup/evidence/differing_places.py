@@ -43,6 +43,7 @@ _DATELINE = re.compile(  # of a folded text
         "WIRE", f"(?i:{'|'.join(AGENCIES.union(WORDING['wires'].split()))})"
     )
 )
+_OF_PLACES = FUNCTION_WORDS | AGENCIES | {*WORDING["place_words"].split()}
 _QUALIFYING = (QUALIFIERS | PARTS, QUALIFIERS | PARTS | NEARLY)  # before a number, and elsewhere
 
 # First token and end of a place in the old sentence, and in the new one.
@@ -146,37 +147,43 @@ def find_places(
 
 
 def has_dateline(
-    places: Sequence[Place], new: str, old: str, language: str, small: Callable[[], Container[str]]
+    places: Sequence[Place], new: str, old: str, language: str, printed: Callable[[], Container[str]]
 ) -> bool:
     """Decide whether two partners differ first in the dateline that only one of them has."""
     if not places or places[0].before is not None:
         return False
-    datelines = [[each.text for each in dateline_of(side, language, small)] for side in (new, old)]
+    datelines = [[each.text for each in dateline_of(side, language, printed)] for side in (new, old)]
     return any(datelines) and datelines == [[each.text for each in side] for side in (places[0].came, places[0].gone)]
 
 
-def dateline_of(text: str, language: str, small: Callable[[], Container[str]]) -> list[Token]:
+def dateline_of(text: str, language: str, printed: Callable[[], Container[str]]) -> list[Token]:
     """Return the dateline with which a text begins, such as "ELDING (Northwire) - ".
 
-    It names a place and an agency, or a place in capitals. Other words may tell news: "Withdrawn (Northwire) - ".
-    ``small`` returns words that the texts have in small letters: most texts have no dateline.
+    It names a place and an agency, or a place in capitals, which before a colon has a day or stands in the texts too.
+    Other words may tell news: "Withdrawn (Northwire) - ", "BANKRUPT: ". ``printed`` returns the words of the texts,
+    which are seldom asked for.
     """
     found = _DATELINE.match(fold(text))
-    if not found or not (
-        any(found.group("wire", "named", "mark", "source"))
-        or (
-            (place := found["place"].partition(",")[0]).isupper()
-            # "NEW DELHI: ", but not "FERRY SUNK: "
-            and (" " not in place or not {*place.casefold().split()}.isdisjoint(WORDING["place_words"].split()))
-        )
-    ):
+    if found is None:
         return []
+    place, day, _ = found["place"].partition(",")
+    is_clear = day != "" or (" " not in place and ":" not in found[0])
+    is_place = any(found.group("wire", "named", "mark", "source")) or (
+        place.isupper() and (is_clear or all(each.capitalize() in printed() for each in place.casefold().split()))
+    )
     words = tokens_of(found[0], language)
-    if any(each.of == "fate" for each in said_in(words, "")) or any(
-        each.kind != "time" and (each.kind in FIRM or each.text in NO_PLACES or each.text in small()) for each in words
-    ):
-        return []
-    return words
+    # Words that the texts have in small letters may tell news too.
+    return words * (
+        is_place
+        and not any(each.of == "fate" for each in said_in(words, ""))
+        and not any(
+            each.kind in FIRM
+            or each.text in NO_PLACES
+            or (each.text.islower() and each.text not in _OF_PLACES and each.text in printed())
+            for each in words
+            if each.kind != "time"
+        )
+    )
 
 
 def filled_in(new: str, old: str) -> list[str]:

@@ -16,7 +16,6 @@ from scrapy_neardup.evidence.spellings import are_alike, may_be_one_name
 from scrapy_neardup.evidence.tokens import (
     AGENCIES,
     FIRM,
-    FUNCTION_WORDS,
     NO_PLACES,
     TEASERS,
     Token,
@@ -86,12 +85,8 @@ class BothTexts:
         return names_of(*titles, self._new.text, self._old.text)
 
     @cached_property
-    def small_words(self) -> frozenset[str]:
-        # Not the words that may be part of a place's name.
-        words = re.findall(r"[^\W\d_]+", fold(f"{self._new.text}\n{self._old.text}"))
-        return frozenset(each.casefold() for each in words if each.islower()).difference(
-            FUNCTION_WORDS, AGENCIES, WORDING["place_words"].split()
-        )
+    def printed_words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"[^\W\d_]+", fold(f"{self._new.text}\n{self._old.text}")))
 
     @cached_property
     def has_few_bylines(self) -> bool:
@@ -210,15 +205,15 @@ def _is_frame(line: str, language: str) -> bool:
     is_credit = is_byline or (language not in _NO_CAPITALS and re.match(r"\W*\u00b6\W*[:/|,=፦]", marked) is not None)
     has_names = is_credit or not (folded.isupper() or folded[:1].islower())  # not "by King Fahd", from a cut sentence
     capitals = {each.casefold() for each in re.findall(r"\w+", folded) if has_names and each[0].isupper()}
-    is_marked = (
-        is_byline or "\u00a7" in marked or ("\u00b6" in marked and not re.search(r"[^\W\d][.!?][\"')\]]*$", folded))
+    is_marked = "\u00a7" in marked or (
+        (is_byline or "\u00b6" in marked) and not re.search(r"[^\W\d][.!?][\"')\]]*$", folded)
     )
     return is_marked and not any(_tells(each, capitals, language, is_credit) for each in _PARTS.split(marked))
 
 
 def _tells(part: str, capitals: set[str], language: str, is_credit: bool) -> bool:
-    # Names, which are words with a capital, stand alone but in a credit. There one other word may stand, and two beside
-    # a notice.
+    # Names, which are words with a capital, stand alone but in a credit. Two other words may stand beside a notice, and
+    # one in a credit whose script has no capitals.
     tokens = [each for each in tokens_of(part, language) if each.kind != "time"]
     words = [each for each in tokens if each.kind != "number" and each.text not in _BESIDE_PAGE_WORDS]
     others = sum(each.text not in capitals for each in words)
@@ -228,7 +223,7 @@ def _tells(part: str, capitals: set[str], language: str, is_credit: bool) -> boo
     return (
         is_news
         or (has_notice and any(each.kind == "number" for each in tokens))
-        or others > (2 if has_notice else is_credit)
+        or others > (2 if has_notice else is_credit and not any(each.text != each.text.title() for each in words))
         or len(words) - others > _LONGEST_NAME * are_names
     )
 

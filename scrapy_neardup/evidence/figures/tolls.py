@@ -356,9 +356,12 @@ def _is_of_day(each: Placed, said: str, sentence: _Sentence, context: str, cues:
 
     In an epidemic it always is. The dead of a storm in a day may be all.
     """
-    has_others = sum(other.figure.kind == each.figure.kind for other in sentence.placed) > 1
     return (
-        (has_others or cues["disease"].search(context) is not None)
+        # a total beside it, or an epidemic
+        (
+            sum(other.figure.kind == each.figure.kind for other in sentence.placed) > 1
+            or cues["disease"].search(context) is not None
+        )
         and cues["of day"].search(sentence.folded) is not None
         and not (each == sentence.placed[0] and is_more(sentence.words, each, cues))
         and not cues["total"].search(said)
