@@ -22,7 +22,7 @@ from scrapy_neardup.records.documents import Record, StoredText, seconds_of
 from scrapy_neardup.records.stories import StoryChange, owner_hash
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.ledger import newest_of_owners, note
-from scrapy_neardup.sketch.origin import page_hash
+from scrapy_neardup.sketch.origin import packed_language, page_hash
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, label_of, read_change, states_of
 from scrapy_neardup.story import LEVELS, Ledger
@@ -145,7 +145,7 @@ class Ask:
         for documents in articles.values():
             key, record = documents[-1]
             is_known = len({each.source_hash for _, each in documents}) == 1 and not record.is_too_short
-            if not is_known or (code and record.language_code != code):
+            if not is_known or (code and record.language != packed_language(code)):
                 continue
             row = {**self._stored(key, record), "story": record.story.hex()}
             original = record.of_original(key)[0].decode("utf-8", "replace")  # it may have left the window
@@ -343,8 +343,8 @@ def _wanted(language: str, source: str) -> tuple[str, set[str]]:
     if the language is none.
     """
     code = language_code(language)
-    if language and len(code) != 2:
-        raise InputError(f"{language[:80]!r} is no language: give a code of two letters, such as en")
+    if language and not code:
+        raise InputError(f"{language[:80]!r} is no language: give its ISO 639 code, such as en")
     return code, {unquote(source).casefold(), source_of(f"https://{source.rpartition('://')[2]}")} - {""}
 
 
